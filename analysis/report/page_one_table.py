@@ -34,6 +34,7 @@ LEAST_ROWS = 3
 NOT_COMPARED = "not compared: one node"
 BEYOND = {"rises": "+", "unsure": "?"}
 """Mark behind the best count of a curve, by how the curve ends."""
+ONLY = " (only count)"
 
 
 def page_one_table(contests: Sequence[Contest], content: Content, in_title: str | None = None) -> Block:
@@ -141,7 +142,9 @@ def _make_row(contest: Contest, peak: Line, labels: Labels, unfinished: bool, ha
     count = int(peak["peak_processes"])
     best = curve[curve[contest.unit] == count].iloc[0]
     count_text = formats.whole(count)
-    if curve[contest.unit].nunique() > 1 and not (unfinished and ran(peak["kind"])):
+    if curve[contest.unit].nunique() == 1:
+        count_text += ONLY
+    elif not (unfinished and ran(peak["kind"])):
         count_text += BEYOND.get(end_of(peak, contest.scaling), "")
     cells = [
         labels.curve(peak),

@@ -70,6 +70,8 @@ ENDS = {
     "one count": ("has only one count", "have only one count"),
 }
 """Clauses on how a curve ends, for one curve and for several."""
+SOME_WEAK = f"some counts have fewer than {FEWEST} blocks"
+"""Note on a curve whose other counts show where it ends."""
 MOST_CASES = 6
 """Cases that fit on a page as columns."""
 PERCENT = 100
@@ -118,7 +120,23 @@ def _note(curve: Curve, members: NDArray[np.bool_], disturbed: bool) -> str | No
     if members.any():
         return None
     has_single_runs = curve.table["n"][~curve.is_serial].max() < 2
-    return "one sample" if has_single_runs else f"fewer than {FEWEST} blocks"
+    if has_single_runs:
+        return "one sample"
+    return SOME_WEAK if _strong_counts_show_end(curve) else f"fewer than {FEWEST} blocks"
+
+
+def _strong_counts_show_end(curve: Curve) -> bool:
+    """Return whether the counts of enough blocks show where a curve ends, although other counts have fewer.
+
+    The fastest count must be among them. If it is the largest count, no other of them may be the peak. If it
+    is not, the largest of them may not be the peak.
+    """
+    strong = np.flatnonzero((curve.table["n"] >= FEWEST) & ~curve.is_serial).tolist()
+    if len(strong) < 2 or curve.peak not in strong:
+        return False
+    members = may_peak(curve.at(strong))
+    is_at_end = curve.peak == len(curve.processes) - 1
+    return bool(members.sum() == 1 if is_at_end else not members[-1])
 
 
 def all_cases(content: Content) -> Section | None:
@@ -199,7 +217,8 @@ def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, in
     """Group rows of ``peaks`` by the end of their curves and their best count, in the order of `ENDS`."""
     groups: dict[tuple[str, int], list[Line]] = {}
     for line in lines:
-        key = end_of(line, contest.scaling), int(line["peak_processes"])
+        end = "one count" if _has_one_count(line, contest) else end_of(line, contest.scaling)
+        key = end, int(line["peak_processes"])
         groups.setdefault(key, []).append(line)
     return dict(sorted(groups.items(), key=lambda item: (list(ENDS).index(item[0][0]), item[0][1])))
 

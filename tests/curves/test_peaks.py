@@ -62,6 +62,19 @@ def test_a_single_run_at_one_count_does_not_show_the_peak():
     assert row["note"] == "fewer than 5 blocks"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "single", "note"),
+    [
+        ({2: 4.0, 8: 3.0}, {4: 3.5}, "some counts have fewer than 5 blocks"),  # rises from 2 to 8
+        ({2: 4.0, 4: 9.0}, {8: 12.0}, "some counts have fewer than 5 blocks"),  # 4 is slower than 2
+        ({2: 4.0, 4: 3.0}, {8: 2.0}, "fewer than 5 blocks"),  # the fastest was run only once
+        ({2: 4.0, 4: 3.0}, {8: 3.5}, "fewer than 5 blocks"),  # 8 may be as fast as 4
+    ],
+)
+def test_a_single_run_elsewhere_does_not_hide_where_a_curve_ends(seconds, single, note):
+    assert peaks(curve(seconds), rows("duct", "a", single, (1.0,)))["note"] == note
+
+
 @pytest.mark.parametrize(("disturbed", "note"), [(3, None), (7, "mostly disturbed runs")])
 def test_disturbed_runs_do_not_show_the_peak(disturbed, note):
     runs = unplaced(curve({2: 4.0, 4: 5.0}))

@@ -263,11 +263,13 @@ def test_title_and_key_figures_state_that_most_runs_were_disturbed(curves, title
     )
     number = 6 * sum(map(len, curves.values()))
     remark = f"other programs disturbed {number} of {number} runs"
-    assert plain(quiet["result"]) + f" ({remark})" == plain(disturbed["result"])
+    assert plain(disturbed["result"]).endswith(f" ({remark})")
+    before = figures_of(quiet)
     for name, figure in figures_of(disturbed).items():
-        before = plain(figures_of(quiet)[name]["note"])
-        if name != "Processes saved":
-            assert plain(figure["note"]).startswith(f"{before}; other programs disturbed ")
+        if name.startswith("May"):  # where a curve ends is undecided
+            assert name not in before
+        elif name != "Processes saved":
+            assert plain(figure["note"]).startswith(f"{plain(before[name]['note'])}; other programs disturbed ")
 
 
 def test_only_the_disturbed_curve_is_called_so():

@@ -128,6 +128,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
     decided: list[str] = []
     decided_with_same_computing: list[str] = []
     undecided: dict[str, list[str]] = {}
+    single: list[str] = []
     for _, rows in compared.groupby(BASELINE, sort=False, dropna=False):
         lines = as_lines(rows)
         baseline = labels.baseline(lines[0])
@@ -135,8 +136,13 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         if with_direction:
             decided.append(_fastest_over(baseline, with_direction, rows["case"], facts, labels))
             continue
-        why = f"{_why_undecided(rows)}, in {_cases(rows['case'], facts)}"
-        undecided.setdefault(why, []).append(baseline)
+        if len(lines) == 1:
+            case, why = labels.case(lines[0]["case"]), _why_undecided(rows)
+            open_pair = f"{labels.compared(lines[0])} is not clearly faster or slower than {baseline}"
+            single.append(f"{open_pair} {_at(lines)} in {case} ({why})")
+        else:
+            why = f"{_why_undecided(rows)}, in {_cases(rows['case'], facts)}"
+            undecided.setdefault(why, []).append(baseline)
         words = map(direction_with_same_computing, lines)
         same_computing = [{**line, "verdict": word} for line, word in zip(lines, words, strict=True) if word]
         if same_computing:
@@ -150,7 +156,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
             f"no interconnect is clearly faster or slower than {named_or_counted(names, 'other baseline')} "
             f"at the compared counts ({why})"
         )
-    clauses += decided_with_same_computing[:MOST]
+    clauses += [*single[:MOST], *decided_with_same_computing[:MOST]]
     if len(refused) > MOST:
         refused = [*refused[: MOST - 1], f"{len(refused) - MOST + 1} more comparisons are not made either"]
     text = f"Which is faster: {'; '.join([*clauses, *refused])}."

@@ -90,11 +90,17 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
 
 def _detail(line: Line) -> str:
     """Write the nodes, time and cost of a choice, with the interval of the answer."""
-    nodes = counted(int(line["nodes"]), "node")
-    if line["question"] == DEADLINE:
-        return f"{nodes}, {priced(line, 'cost')}, {formats.seconds(line['seconds'])}"
     seconds = formats.bracketed(*interval(line, "seconds"))
-    return f"{nodes}, {seconds}{formats.THIN}s, {money(line['cost'])}{SPACE}{line['currency']}"
+    cost = f"{money(line['cost'])}{SPACE}{line['currency']}"
+    if line["question"] == DEADLINE:
+        return f"{needed_nodes(line)}, {seconds}{formats.THIN}s, {cost}"
+    return f"{counted(int(line['nodes']), 'node')}, {seconds}{formats.THIN}s, {cost}"
+
+
+def needed_nodes(line: Line) -> str:
+    """Write the number of nodes of a choice with the interval of the number that is needed."""
+    nodes, low, high = (formats.whole(value) for value in interval(line, "nodes"))
+    return f"{nodes} nodes" if low == high else f"{nodes} [{low}, {high}] nodes"
 
 
 def same_speed(lines: Sequence[Line], labels: Labels) -> str:
