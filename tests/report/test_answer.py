@@ -130,9 +130,9 @@ class TestDuct:
         columns = {"verdict": "faster or slower within the band"} | ends
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: no interconnect is clearly faster or slower than GigE (pub) at the compared counts "
-            "(the band holds both directions, in 1 case); if computing takes equally long over both, InfiniBand "
-            "(pub) is 90 % faster than GigE (pub) at the baseline's best count of 16 processes."
+            "Which is faster: InfiniBand (pub) is not clearly faster or slower than GigE (pub) at the baseline's "
+            "best count of 16 processes in duct (the band holds both directions); if computing takes equally long "
+            "over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the baseline's best count of 16 processes."
         )
         undecided = find_contests(
             {

@@ -219,7 +219,7 @@ class TestRunsWithoutAPair:
         report = self.report(further=3.0, named=named)
         why = "the medians of all runs say the opposite"
         assert plain(report["result"]) == f"Undecided whether swift is faster than slow: {why}"
-        note = figures_of(report)["Speed at the peak, 2 processes"]["note"]
+        note = figures_of(report)["Speed at 2 processes"]["note"]
         assert plain(note) == f"swift against slow, undecided: {why}"
         answer = sentences_of(part(report, "answer"))
         assert (
@@ -269,7 +269,9 @@ def test_title_and_key_figures_state_that_most_runs_were_disturbed(curves, title
         if name.startswith("May"):  # where a curve ends is undecided
             assert name not in before
         elif name != "Processes saved":
-            assert plain(figure["note"]).startswith(f"{plain(before[name]['note'])}; other programs disturbed ")
+            assert plain(figure["note"]).startswith(
+                f"{plain(before[name]['note'])}; other programs disturbed "
+            )
 
 
 def test_only_the_disturbed_curve_is_called_so():

@@ -91,16 +91,18 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
 def _detail(line: Line) -> str:
     """Write the nodes, time and cost of a choice, with the interval of the answer."""
     seconds = formats.bracketed(*interval(line, "seconds"))
-    cost = f"{money(line['cost'])}{SPACE}{line['currency']}"
+    nodes = counted(int(line["nodes"]), "node")
     if line["question"] == DEADLINE:
-        return f"{needed_nodes(line)}, {seconds}{formats.THIN}s, {cost}"
-    return f"{counted(int(line['nodes']), 'node')}, {seconds}{formats.THIN}s, {cost}"
+        return f"{nodes}{needed_nodes(line)}, {priced(line, 'cost')}, {seconds}{formats.THIN}s"
+    return f"{nodes}, {seconds}{formats.THIN}s, {money(line['cost'])}{SPACE}{line['currency']}"
 
 
 def needed_nodes(line: Line) -> str:
-    """Write the number of nodes of a choice with the interval of the number that is needed."""
-    nodes, low, high = (formats.whole(value) for value in interval(line, "nodes"))
-    return f"{nodes} nodes" if low == high else f"{nodes} [{low}, {high}] nodes"
+    """Write the interval of the nodes that a deadline needs; empty for other questions, or a single number."""
+    nodes, low, high = interval(line, "nodes")
+    if line["question"] != DEADLINE or is_missing(low) or is_missing(high) or low == high == nodes:
+        return ""
+    return f" ({formats.whole(low)} to {formats.whole(high)} may be needed)"
 
 
 def same_speed(lines: Sequence[Line], labels: Labels) -> str:
