@@ -98,7 +98,7 @@ def _detail(line: Line) -> str:
 
 
 def needed_nodes(line: Line) -> str:
-    """Write the interval of the nodes that a deadline needs; empty for other questions, or a single number."""
+    """Write the interval of the nodes that a deadline needs; else, or for a single number, nothing."""
     nodes, low, high = interval(line, "nodes")
     if line["question"] != DEADLINE or is_missing(low) or is_missing(high) or low == high == nodes:
         return ""
