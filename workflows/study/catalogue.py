@@ -66,8 +66,8 @@ How many more iterations does the linear solver need on more processes? The tabl
 step, or per iteration of a steady solver, for equations that take at least {shown} of the serial main loop.
 
 The last columns show the efficiency if iterations were the only loss
-([`algorithmic_efficiency`](reference/tables.md#solver_efficiency)). At 100 %, all losses come from
-communication, imbalance and memory. Above 100 %, the solver needs less work on several processes.
+([`algorithmic_efficiency`](reference/tables.md#solver_efficiency)). At 100 %, the iterations cause no
+loss; all losses come from communication, imbalance and memory. Above 100 %, the solver needs less work on several processes.
 """
 _LEAST_SHARE = 0.1
 """Smallest share of the serial main loop of an equation in the table."""
