@@ -77,7 +77,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     if not comparisons:
         return f"{text}."
     if not open_comparisons:
-        return f"{text}. No {'other ' if of_one_run else ''}comparison with a baseline is open."
+        return f"{text}. No {'other ' if of_one_run else ''}comparison with a baseline is undecided."
     reasons = [_why_open(line, tables.get("precision"), facts) for line in open_comparisons]
     verb = "is" if len(open_comparisons) == 1 else "are"
     text += f". {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb}"

@@ -76,8 +76,8 @@ class TestReference:
             for site, name in (("x", "swift"), ("y", "other"))
         ]
         assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
-            "At each site without a serial run, speedup is relative to the run of this site: 2 processes over "
-            "InfiniBand in 12.0 s and 2 processes over Myrinet in 12.0 s."
+            "Without a serial run, speedup is relative to the run with the fewest processes of the same site: "
+            "2 processes over InfiniBand in 12.0 s and 2 processes over Myrinet in 12.0 s."
         ]
 
     def test_kinds_with_references_of_their_own(self):

@@ -129,7 +129,8 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
     sentences = sentences_of(section)
     waited = "Reason: ranks together took far more or less CPU time than the serial run, or waited."
     assert (
-        f"Predictions from these traces are only indicative: The duct on 4 processes. {waited}" in sentences
+        f"Predictions from the following traces are only indicative: The duct on 4 processes. {waited}"
+        in sentences
     )
     assert "The duct on 4 processes. Reason: MPI_Win_create: a window." in sentences
     assert "Timed together: computing" in sentences and "Timed alone" not in sentences

@@ -342,7 +342,10 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     made = run_cost_section(content)
     text = sentences_of(made)
     assert "duct: the cheapest run, by estimate, took 20.0 s with slow on 4 nodes and cost 0.0222 USD" in text
-    assert "In at most 15 s, swift costs least: 3 nodes, 0.0333 [0.0222, 0.0444] USD, 13.3 [13.3, 13.3] s." in text
+    assert (
+        "In at most 15 s, swift costs least: 3 nodes, 0.0333 [0.0222, 0.0444] USD, 13.3 [13.3, 13.3] s."
+        in text
+    )
     assert "No other system is as fast at any measured number of nodes." in text
     assert "In at most 1 s: not reached at any measured number of nodes." in text
     assert "For at most 0.04 USD per run, swift is fastest: 5 nodes" in text

@@ -25,9 +25,9 @@ READING = (
     "time and predicts this count from the others. The held-out error is the mean relative error of these "
     "predictions; the best model has the smallest. The communication model is a sum of three costs: a "
     "constant, a multiple of log2 of the processes, and a multiple of the processes. A prediction is the "
-    "average of the models, in which small held-out errors have more weight. Its brackets include the "
-    "distance between the models. Above the largest count that was run, the brackets also include the "
-    "held-out error. There are no brackets above twice this count."
+    "average of the models, in which small held-out errors have more weight. Its brackets are wider "
+    "where the models disagree. Above the largest count that was run, the held-out error makes them wider "
+    "still. There are no brackets above twice this count."
 )
 READING_STRONG = (
     " USL is Gunther's Universal Scalability Law. The limit of speedup is the bound of the formula, not a "

@@ -106,7 +106,7 @@ def _indicative_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         "ranks together took far more or less CPU time than the serial run, or waited": together,
     }
     return [
-        f"Predictions from these traces are only indicative: {_names(traces_of_reason, labels)}. "
+        f"Predictions from the following traces are only indicative: {_names(traces_of_reason, labels)}. "
         f"Reason: {reason}."
         for reason, traces_of_reason in reasons.items()
         if not traces_of_reason.empty
