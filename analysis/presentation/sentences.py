@@ -76,8 +76,8 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
             site_references.append(f"{run} in {time}")
     if site_references:
         sentences.append(
-            f"Without a serial run, {labels.speedup} is relative to the run with the fewest processes of the same "
-            f"site: {listed(site_references)}."
+            f"Without a serial run, {labels.speedup} is relative to the run with the fewest processes of the "
+            f"same site: {listed(site_references)}."
         )
     return sentences
 

@@ -185,7 +185,9 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
         return "is the baseline" if peak["interconnect"] == contest.baseline else MISSING
     comparison = compared[0]
     if direction(comparison) is None:
-        return "too few blocks" if outcome(comparison["verdict"]) == "untestable" else "undecided"
+        at_count = f"at {formats.whole(comparison['at_processes_other'])}"
+        is_untestable = outcome(comparison["verdict"]) == "untestable"
+        return f"too few blocks {at_count}" if is_untestable else f"undecided {at_count}"
     percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
     text = f"{percent}{formats.THIN}% at {formats.whole(comparison['at_processes_other'])}"
     return f"{text}, one run" if "untested" in str(comparison["verdict"]) else text

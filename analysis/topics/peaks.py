@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -36,7 +37,7 @@ from analysis.runs.columns import (
 )
 from analysis.runs.frames import Line, Piece, Tables, as_lines, interval, is_missing, rows_like, stacked
 from analysis.runs.settings import PROCESSES
-from analysis.statistics.best import FEWEST
+from analysis.statistics.best import ALPHA, FEWEST
 from analysis.topics.quality.sentences import count_disturbed
 from analysis.topics.scaling.figures import overview_figure
 from analysis.topics.topic import Context, Headline, Page, Topic
@@ -81,6 +82,15 @@ def make_peaks(context: Context) -> Tables:
     """Make the table ``peaks``, with one row per curve."""
     curves = [curve for curves in context.curves.cases for curve in curves]
     return {"peaks": stacked([peak_columns(curve, is_disturbed(curve, context.runs)) for curve in curves])}
+
+
+def _later_runs_are_slower(curve: Curve) -> bool:
+    """Return whether all runs of counts above the peak are slower than those of the peak, beyond chance."""
+    work = curve.speedup * curve.table["seconds"]
+    paces = [sample.seconds / amount for sample, amount in zip(curve.samples, work, strict=True)]
+    best, later = paces[curve.peak], np.concatenate([np.empty(0), *paces[curve.peak + 1 :]])
+    chance = 1 / math.comb(len(best) + len(later), len(later))
+    return bool(len(later) and later.min() > best.max() and chance <= ALPHA)
 
 
 def is_disturbed(curve: Curve, runs: pd.DataFrame) -> bool:
@@ -129,10 +139,15 @@ def _strong_counts_show_end(curve: Curve) -> bool:
     """Return whether the counts of enough blocks show where a curve ends, although other counts have fewer.
 
     The fastest count must be among them. If it is the largest count, no other of them may be the peak. If it
-    is not, the largest of them may not be the peak.
+    is not, the largest of them may not be the peak, or all runs of larger counts are slower than all runs of
+    the fastest count, which has at most a chance of `ALPHA`.
     """
     strong = np.flatnonzero((curve.table["n"] >= FEWEST) & ~curve.is_serial).tolist()
-    if len(strong) < 2 or curve.peak not in strong:
+    if curve.peak not in strong:
+        return False
+    if _later_runs_are_slower(curve):
+        return True
+    if len(strong) < 2:
         return False
     members = may_peak(curve.at(strong))
     is_at_end = curve.peak == len(curve.processes) - 1

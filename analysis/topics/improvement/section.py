@@ -67,8 +67,8 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         caption += " Column “All at once” shows wider intervals, which hold for all rows together."
     if has_same_computing:
         caption += (
-            " Column “With the same computing” shows the band under the assumption that computing takes equally "
-            "long over both interconnects."
+            " Column “With the same computing” shows the band under the assumption that computing takes "
+            "equally long over both interconnects."
         )
     fields += [
         numbers("Average (%)", percent_cell("average")),

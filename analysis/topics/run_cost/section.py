@@ -30,9 +30,9 @@ from analysis.topics.run_cost.sentences import (
     answer,
     by_question,
     cost_headlines,
+    cost_interval,
     extremes,
     needed_nodes,
-    on_nodes,
     question_title,
     same_speed,
 )
@@ -189,13 +189,12 @@ def cost_figures(choices: pd.DataFrame, contest: Contest, labels: Labels) -> lis
     for best, *_ in by_question(asked):
         if not is_missing(best["seconds"]):
             seconds = formats.bracketed(*interval(best, "seconds"))
-            value, low, high = interval(best, "cost")
-            ends = "" if is_missing(low) or is_missing(high) else f"[{money(low)}, {money(high)}]"
-            note = f"{on_nodes(best, labels)}{needed_nodes(best)}, {seconds}{formats.THIN}s"
+            note = f"{labels.curve(best)} on {needed_nodes(best)}, {seconds}{formats.THIN}s"
             is_interpolated = contest.unit == NODES and not contest.has_run(
                 best["interconnect"], best["nodes"]
             )
             note += ", interpolated" if is_interpolated else ""
-            cost = f"{money(value)}{formats.SPACE}{best['currency']}"
+            cost = f"{money(best['cost'])}{formats.SPACE}{best['currency']}"
+            ends = cost_interval(best).strip()
             return [key_figure(question_title(best, labels), cost, note, ends, str(best["kind"]))]
     return []

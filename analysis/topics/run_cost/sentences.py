@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import pandas as pd
@@ -89,20 +90,34 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
 
 
 def _detail(line: Line) -> str:
-    """Write the nodes, time and cost of a choice, with the interval of the answer."""
+    """Write the nodes, cost and time of a choice, with their intervals."""
+    cost = f"{money(line['cost'])}{cost_interval(line)}{SPACE}{line['currency']}"
     seconds = formats.bracketed(*interval(line, "seconds"))
-    nodes = counted(int(line["nodes"]), "node")
-    if line["question"] == DEADLINE:
-        return f"{nodes}{needed_nodes(line)}, {priced(line, 'cost')}, {seconds}{formats.THIN}s"
-    return f"{nodes}, {seconds}{formats.THIN}s, {money(line['cost'])}{SPACE}{line['currency']}"
+    return f"{needed_nodes(line)}, {cost}, {seconds}{formats.THIN}s"
 
 
 def needed_nodes(line: Line) -> str:
-    """Write the interval of the nodes that a deadline needs; else, or for a single number, nothing."""
-    nodes, low, high = interval(line, "nodes")
-    if line["question"] != DEADLINE or is_missing(low) or is_missing(high) or low == high == nodes:
+    """Write the nodes of a choice; for a deadline with the interval of the nodes that it needs."""
+    value, low, high = interval(line, "nodes")
+    if line["question"] != DEADLINE or low == high == value:
+        return counted(int(value), "node")
+    return f"{formats.bracketed(value, low, high)} nodes"
+
+
+def cost_interval(line: Line) -> str:
+    """Write the interval of the cost of a choice in brackets; empty if an end is unknown.
+
+    The ends of a deadline are the ends of the nodes that it needs, each for the time of the deadline.
+    """
+    ends = [line["cost_low"], line["cost_high"]]
+    if line["question"] == DEADLINE:
+        ends = [
+            line[f"cost{end}"] / (line["nodes"] * line[f"seconds{end}"]) * line[f"nodes{end}"] * line["value"]
+            for end in ("_low", "_high")
+        ]
+    if not all(map(math.isfinite, ends)):
         return ""
-    return f" ({formats.whole(low)} to {formats.whole(high)} may be needed)"
+    return f" [{money(ends[0])}, {money(ends[1])}]"
 
 
 def same_speed(lines: Sequence[Line], labels: Labels) -> str:
