@@ -101,7 +101,7 @@ def needed_nodes(line: Line) -> str:
     value, low, high = interval(line, "nodes")
     if line["question"] != DEADLINE or low == high == value:
         return counted(int(value), "node")
-    return f"{formats.bracketed(value, low, high)} nodes"
+    return f"{formats.whole(value)}{formats.ends(low, high, 0)} nodes"
 
 
 def cost_interval(line: Line) -> str:
