@@ -75,7 +75,7 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
     if "+" in marks:
         caption += " A + marks speedup that still rises at the largest count that was run."
     if "?" in marks:
-        caption += f" A ? means that more {units} may or may not help."
+        caption += f" A ? means that the runs do not show whether more {units} help."
     if len(order) > MOST_ROWS:
         more = len(order) - MOST_ROWS
         caption += (

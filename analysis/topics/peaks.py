@@ -89,7 +89,7 @@ def _later_runs_are_slower(curve: Curve) -> bool:
     work = curve.speedup * curve.table["seconds"]
     paces = [sample.seconds / amount for sample, amount in zip(curve.samples, work, strict=True)]
     best, later = paces[curve.peak], np.concatenate([np.empty(0), *paces[curve.peak + 1 :]])
-    chance = 1 / math.comb(len(best) + len(later), len(later))
+    chance = 2 / math.comb(len(best) + len(later), len(later))  # in either direction
     return bool(len(later) and later.min() > best.max() and chance <= ALPHA)
 
 

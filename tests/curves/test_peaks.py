@@ -67,8 +67,8 @@ def test_a_single_run_at_one_count_does_not_show_the_peak():
     [
         ({2: 4.0, 8: 3.0}, {4: 3.5}, "some counts have fewer than 5 blocks"),  # rises from 2 to 8
         ({2: 4.0, 4: 9.0}, {8: 12.0}, "some counts have fewer than 5 blocks"),  # 4 is slower than 2
-        ({2: 4.0, 4: 3.0}, {8: 6.0, 16: 7.0}, "some counts have fewer than 5 blocks"),  # both are slower
-        ({2: 4.0, 4: 3.0}, {8: 6.0}, "fewer than 5 blocks"),  # one slower run: a chance of 1/7
+        ({2: 4.0, 4: 3.0}, {8: 6.0, 16: 7.0, 32: 8.0}, "some counts have fewer than 5 blocks"),  # all slower
+        ({2: 4.0, 4: 3.0}, {8: 6.0, 16: 7.0}, "fewer than 5 blocks"),  # two slower runs: a chance of 2/28
         ({2: 4.0, 4: 3.0}, {8: 2.0}, "fewer than 5 blocks"),  # the fastest was run only once
         ({2: 4.0, 4: 3.0}, {8: 3.5}, "fewer than 5 blocks"),  # 8 may be as fast as 4
     ],

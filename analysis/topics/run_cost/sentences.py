@@ -86,7 +86,7 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
         text += (
             f". No other system {'is as fast' if in_time else 'is as cheap'} at any measured number of nodes"
         )
-    return f"{text}."
+    return f"{text}. Times are medians." if in_time else f"{text}."
 
 
 def _detail(line: Line) -> str:
