@@ -67,7 +67,8 @@ step, or per iteration of a steady solver, for equations that take at least {sho
 
 The last columns show the efficiency if iterations were the only loss
 ([`algorithmic_efficiency`](reference/tables.md#solver_efficiency)). At 100 %, the iterations cause no
-loss; all losses come from communication, imbalance and memory. Above 100 %, the solver needs less work on several processes.
+loss; all losses come from communication, imbalance and memory. Above 100 %, the solver needs less work on
+several processes.
 """
 _LEAST_SHARE = 0.1
 """Smallest share of the serial main loop of an equation in the table."""
