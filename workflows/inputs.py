@@ -149,10 +149,6 @@ def entry_keys(schema_name: str, key: str) -> list[str]:
     return list(_schema(f"{schema_name}.yaml")["properties"][key]["items"]["properties"])
 
 
-MOST_LISTED = 20
-"""Number of names up to which a message lists all names although it suggests the nearest."""
-
-
 def choose(
     value: str, names: Iterable[str], noun: str, where: str, listing: Callable[[], str] | None = None
 ) -> str:
@@ -170,17 +166,13 @@ def choose(
     Raises
     ------
     InputError
-        The name is unknown. The line suggests the nearest name. It also lists all names, unless one is near
-        and there are more than `MOST_LISTED`.
+        The name is unknown; the line lists all names, with the nearest first.
     """
     choices = sorted(names)
     if value in choices:
         return value
-    suggestion = nearest(value, choices)
-    if suggestion and len(choices) > MOST_LISTED:
-        raise InputError(f"{where}: no {noun} {value!r}{suggestion}")
     listed = listing() if listing else ", ".join(choices)
-    raise InputError(f"{where}: no {noun} {value!r}{suggestion}; known: {listed or 'none'}")
+    raise InputError(f"{where}: no {noun} {value!r}{nearest(value, choices)}; known: {listed or 'none'}")
 
 
 @contextlib.contextmanager

@@ -49,7 +49,7 @@ def test_terminal_and_page_one_offer_the_same_blocks_in_the_same_time(tmp_path, 
     assert start == "open comparisons" and offer.startswith(f"{needed - 3} more blocks, about 2 minutes, ")
     assert offer.endswith(f"(./run-study {facts.study.file} --config blocks={needed})")
     page_one = plain(how_sure(runs, tables, find_contests(tables, []), facts))
-    assert page_one.endswith(f": {offer}.")
+    assert page_one.endswith(f". {offer}.")
 
 
 def test_the_time_of_further_blocks_is_that_of_the_measured_blocks(tmp_path, study):

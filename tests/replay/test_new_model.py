@@ -119,7 +119,9 @@ def test_a_model_of_the_study_folder_overrides_the_projects(tmp_path):
     assert read_asked(tmp_path / "mine.yaml").interconnects["gigabit_ethernet"].title == "Mine"
     (tmp_path / "mine.yaml").write_text(study + "interconnects_folder: gone\n")
     message = refusal(InputError, read_asked, tmp_path / "mine.yaml")
-    assert message.endswith(f"interconnects_folder: {tmp_path}/gone: no such folder")
+    assert message.endswith(
+        f"interconnects_folder: {tmp_path}/gone: no such folder; ./run-study --interconnects --write makes one"
+    )
 
 
 def test_a_model_from_netpipe_output_needs_its_format(tmp_path):

@@ -27,7 +27,6 @@ from workflows.applications.base import Adopted, Application
 from workflows.domain import Case, InputError, Point, short_digest
 from workflows.launch.execution import execute
 from workflows.launch.launch import launch_ranks
-from workflows.measure.noise import wait_until_idle
 from workflows.study.cases import load_case
 from workflows.study.inline import Existing
 
@@ -42,8 +41,6 @@ _LEAST_STEPS = 10
 _TRIALS = (5, 50)
 """Steps of the trial run, and of a second trial run if the first takes less than `_SHORT_SECONDS`."""
 _SHORT_SECONDS = 0.5
-_IDLE_SECONDS = 10
-"""Longest wait for an idle machine before the trial run."""
 _SERIAL_MB = 100
 
 
@@ -146,7 +143,6 @@ def _complete(
     if run_here:
         print(f"case {given.name}: a short serial run of {given.path} measures its time", file=sys.stderr)
         case = load_case(given.name, copy.parents[1])
-        wait_until_idle(_IDLE_SECONDS)
         startup, each, memory = _trial(app, case, adopted, limit_seconds)
     else:
         startup, each = 0.0, seconds / (adopted.steps or 1)
