@@ -85,8 +85,10 @@ def _of_foam(heading: str, lines: list[str]) -> str:
     places = [line for line in message if line.startswith("file: ")]
     texts = [line for line in message if line not in places]
     place = f" ({re.sub(_PLACE_END, '', places[0])})" if places else ""
-    said = texts[:1] if texts[1:2] and texts[1].endswith(":") else texts[:2]  # a list of valid words follows
-    return f"{heading}: {' '.join(said) or 'no message'}{place}"
+    message = (
+        texts[:1] if texts[1:2] and texts[1].endswith(":") else texts[:2]
+    )  # a list of valid words follows
+    return f"{heading}: {' '.join(message) or 'no message'}{place}"
 
 
 def _completed(line: str, following: list[str]) -> str:
