@@ -88,7 +88,7 @@ def _of_foam(heading: str, lines: list[str]) -> str:
     message = (
         texts[:1] if texts[1:2] and texts[1].endswith(":") else texts[:2]
     )  # a list of valid words follows
-    return f"{heading}: {' '.join(message) or 'no message'}{place}"
+    return f"{heading}: {' '.join(shown) or 'no message'}{place}"
 
 
 def _completed(line: str, following: list[str]) -> str:
