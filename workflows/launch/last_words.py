@@ -85,9 +85,8 @@ def _of_foam(heading: str, lines: list[str]) -> str:
     places = [line for line in message if line.startswith("file: ")]
     texts = [line for line in message if line not in places]
     place = f" ({re.sub(_PLACE_END, '', places[0])})" if places else ""
-    message = (
-        texts[:1] if texts[1:2] and texts[1].endswith(":") else texts[:2]
-    )  # a list of valid words follows
+    # A line that ends with a colon begins a list of valid words, which is left out.
+    shown = texts[:1] if texts[1:2] and texts[1].endswith(":") else texts[:2]
     return f"{heading}: {' '.join(shown) or 'no message'}{place}"
 
 
