@@ -251,7 +251,10 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
     measured = runs[runs["origin"] == "run"] if "origin" in runs else runs
     if not comparisons or measured.empty or all(map(has_one_figure_each, compared)):
         return ""
+    # The next report tests at a quarter of the first report's level, each later report at half of the last.
+    stricter = 2 if len(study.looks) < 2 else 1
     blocks = max(as_float(line["blocks_needed"]) for line in comparisons)
+    blocks += stricter if blocks > study.blocks else 0
     effect = "could decide the first of them"
     decides = blocks > study.blocks  # not if the number is unknown (NaN)
     if not decides:

@@ -30,8 +30,8 @@ processes: [1, 2]
 limits: {run_seconds: 6}
 """
 LINE = (
-    "rough guess: times and core hours of melt, since no run was timed (a study with blocks: 1 and few "
-    "processes shows the time)"
+    "rough guess: times and core hours of melt, since no run was timed (state serial_seconds of the case, or "
+    "run a study with blocks: 1 and few processes)"
 )
 
 

@@ -76,7 +76,11 @@ def test_looks_are_whole_reports_of_more_blocks(tmp_path):
         note_look(file, study_facts)
     assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12]
     assert looks(file, 24, whole=True) == [6, 12, 24] and looks(file, 24, whole=False) == [6, 12]
-    assert looks(file, 6, whole=True) == [6]  # made again, it is the look that it was
+    assert looks(file, 12, whole=True) == [6, 12]  # made again, it is the look that it was
+    assert looks(file, 6, whole=True) == [
+        6,
+        12,
+    ]  # a smaller number in the study hides no run that was looked at
 
 
 def test_a_report_of_runs_that_no_longer_count_is_no_look(tmp_path):

@@ -97,7 +97,7 @@ def announcement(plan: Plan) -> str:
         names = ", ".join(sorted(asked.never_run))
         lines.append(
             f"rough guess: times and core hours of {names}, since no run was timed "
-            "(a study with blocks: 1 and few processes shows the time)"
+            "(state serial_seconds of the case, or run a study with blocks: 1 and few processes)"
         )
     lines += run_time_lines(plan)
     lines += short_run_lines(plan)

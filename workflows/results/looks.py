@@ -49,8 +49,8 @@ def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
 def looks(file: Path, blocks: int | None, whole: bool, since: str = "") -> list[int]:
     """Return the number of blocks at each look, including the look at the current report.
 
-    If a report with the same number of blocks was made before, the current report is no new look. The list
-    then ends at the earlier look. A report that was made before the first run that counts showed none of the
+    If a report with the same number of blocks was made before, the current report is no new look. All earlier
+    looks count, because a smaller number in the study file leaves out none of the recorded runs. A report that was made before the first run that counts showed none of the
     runs that count, as after an edit of the case. It is no look.
 
     Parameters
@@ -72,7 +72,7 @@ def looks(file: Path, blocks: int | None, whole: bool, since: str = "") -> list[
     noted = list(dict.fromkeys(look["blocks"] for look in _read(file) if _counts(look, since)))
     if not whole or blocks is None:
         return noted
-    return noted[: noted.index(blocks) + 1] if blocks in noted else [*noted, blocks]
+    return noted if blocks in noted else [*noted, blocks]
 
 
 def note_look(file: Path, facts: Facts, since: str = "") -> None:
