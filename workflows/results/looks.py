@@ -50,8 +50,9 @@ def looks(file: Path, blocks: int | None, whole: bool, since: str = "") -> list[
     """Return the number of blocks at each look, including the look at the current report.
 
     If a report with the same number of blocks was made before, the current report is no new look. All earlier
-    looks count, because a smaller number in the study file leaves out none of the recorded runs. A report that was made before the first run that counts showed none of the
-    runs that count, as after an edit of the case. It is no look.
+    looks count, because a smaller number in the study file leaves out none of the recorded runs. A report
+    that was made before the first run that counts showed none of the runs that count, as after an edit of
+    the case. It is no look.
 
     Parameters
     ----------
