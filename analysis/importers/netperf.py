@@ -16,6 +16,7 @@ SELECTED = re.compile(r"(?:[\w %()]+,){2,}[\w %()]+$|[A-Z_]+=")
 COLUMN = re.compile(r"per sec|% \w|\S+")
 """A unit in the heading of a table."""
 UNKNOWN = "that is not read; run netperf -t TCP_STREAM, TCP_RR, UDP_STREAM or UDP_RR"
+NO_RATE = "has a rate of 0"
 NO_TABLE = "is followed by no table of the default output; run netperf without -o, -O and -k"
 NO_SENT = "is the received rate; the sent rate is missing"
 _MEGABIT = 1e6 / 8e6
@@ -90,14 +91,20 @@ def _read(rows: list[dict], cells: list[str], title: re.Match, heading: str) -> 
             return ""
         if len(cells) < 6 or cells[2] != cells[3]:
             return "has a response that is not as long as its request"
+        if not float(cells[5]):
+            return NO_RATE
         latency = 1e6 / float(cells[5]) / 2
         row = {"test": "pingpong", "bytes": int(cells[2]), "latency_us": latency}
         rows.append({"program": f"netperf {title['protocol']}_RR", "transport": protocol, **row})
         return ""
     row = {"program": f"netperf {title['protocol']}_STREAM", "transport": protocol, "test": "stream"}
     if protocol == "tcp" and (len(cells) == 5 or len(cells) > 7):  # more with the use of processors
+        if not float(cells[4]):
+            return NO_RATE
         rows.append(row | {"bytes": int(cells[2]), "received_MBps": float(cells[4]) * _MEGABIT})
     elif protocol == "udp" and len(cells) >= 6:
+        if not float(cells[5]):
+            return NO_RATE
         rows.append(row | {"bytes": int(cells[1]), "sent_MBps": float(cells[5]) * _MEGABIT})
     elif protocol == "udp" and len(cells) == 4 and rows:
         rows[-1]["received_MBps"] = float(cells[3]) * _MEGABIT

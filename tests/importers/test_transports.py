@@ -231,6 +231,7 @@ Microseconds Microseconds
     [
         (STREAM.format("MAERTS", "9.56"), "begins a test that is not read; run netperf -t TCP_STREAM, TCP_RR,"),
         ("OMNI Send TEST from 0.0.0.0 () port 0 AF_INET\n1.00\n", "'OMNI Send TEST from .*' begins a test"),
+        (STREAM.format("STREAM", "0.00"), "has a rate of 0"),
         (SELECTED, "is followed by no table of the default output; run netperf without -o, -O and -k"),
         (
             STREAM.format("STREAM", "142.94 -2934.86 -5440.08 -401.008 -743.313").replace(
