@@ -20,6 +20,7 @@ from analysis.runs.settings import RunCosts, Settings, SystemPrice
 from analysis.topics.run_cost.book import prices_at, read_node_hours
 from analysis.topics.run_cost.figures import draw_run_costs
 from analysis.topics.run_cost.section import headline, run_cost_section
+from analysis.topics.run_cost.sentences import cost_interval
 from analysis.topics.run_cost.systems import cost, nodes_in_budget, nodes_in_time, rate_at
 from analysis.topics.topic import Page, Request, View
 
@@ -343,7 +344,7 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     text = sentences_of(made)
     assert "duct: the cheapest run, by estimate, took 20.0 s with slow on 4 nodes and cost 0.0222 USD" in text
     assert (
-        "In at most 15 s, swift costs least: 3 nodes, 0.0333 [0.0250, 0.0500] USD, 13.3 [13.3, 13.3] s."
+        "In at most 15 s, swift costs least: 3 nodes, 0.0333 [0.0222, 0.0444] USD, 13.3 [13.3, 13.3] s."
         in text
     )
     assert "No other system is as fast at any measured number of nodes." in text
@@ -356,6 +357,31 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     page = Page(content, find_contests(content.tables, []))
     (first,) = headline(page).sentences
     assert plain(first).startswith("Cost of a run of duct: in at most 15 s, swift costs least: 3 nodes")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "crossing", "seconds", "text"),
+    [
+        # 4 USD per node hour: 2 to 6 nodes for 60 s, though 3 nodes for 58 to 70 s cost 0.19 to 0.23
+        ((3, 2, 6), 2.8, (59.0, 58.0, 70.0), " [0.133, 0.400]"),
+        ((3, 3, 3), 2.8, (59.0, 58.0, 59.9), " [0.193, 0.200]"),  # 3 nodes in every draw: their cost
+        (
+            (3, 3, 3),
+            None,
+            (2.0, 1.0, 3.0),
+            " [0.00333, 0.0100]",
+        ),  # far below the deadline on the fewest nodes
+        ((3, 3, 6), 2.8, (59.0, 58.0, 70.0), " [0.193, 0.400]"),  # the estimate, 0.197, lies inside
+        ((3, 2, np.nan), 2.8, (59.0, 58.0, 70.0), ""),
+    ],
+)
+def test_the_cost_of_a_deadline_has_the_interval_of_the_nodes_that_it_needs(nodes, crossing, seconds, text):
+    ends = ("", "_low", "_high")
+    line = {"question": "deadline", "value": 60.0, "crossing_nodes": crossing}
+    line |= {f"nodes{end}": number for end, number in zip(ends, nodes, strict=True)}
+    line |= {f"seconds{end}": time for end, time in zip(ends, seconds, strict=True)}
+    line |= {f"cost{end}": nodes[0] * time * 4 / 3600 for end, time in zip(ends, seconds, strict=True)}
+    assert cost_interval(line) == text
 
 
 def test_without_questions_page_one_compares_costs_at_equal_speed():

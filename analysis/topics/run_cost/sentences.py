@@ -107,17 +107,20 @@ def needed_nodes(line: Line) -> str:
 def cost_interval(line: Line) -> str:
     """Write the interval of the cost of a choice in brackets; empty if an end is unknown.
 
-    The ends of a deadline are the ends of the nodes that it needs, each for the time of the deadline.
+    If a deadline may need more or fewer nodes than the choice, the interval reaches to the cost of these
+    nodes for the time of the deadline.
     """
-    ends = [line["cost_low"], line["cost_high"]]
-    if line["question"] == DEADLINE:
-        ends = [
-            line[f"cost{end}"] / (line["nodes"] * line[f"seconds{end}"]) * line[f"nodes{end}"] * line["value"]
+    low, high = line["cost_low"], line["cost_high"]
+    is_uncertain = line["nodes_low"] != line["nodes_high"] and not is_missing(line["crossing_nodes"])
+    if line["question"] == DEADLINE and is_uncertain:
+        at_low, at_high = (
+            line[f"cost{end}"] / line[f"seconds{end}"] / line["nodes"] * line[f"nodes{end}"] * line["value"]
             for end in ("_low", "_high")
-        ]
-    if not all(map(math.isfinite, ends)):
+        )
+        low, high = min(low, at_low), at_high
+    if not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    return f" [{money(ends[0])}, {money(ends[1])}]"
+    return f" [{money(low)}, {money(high)}]"
 
 
 def same_speed(lines: Sequence[Line], labels: Labels) -> str:
