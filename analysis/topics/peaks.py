@@ -38,7 +38,7 @@ from analysis.runs.columns import (
 from analysis.runs.frames import Line, Piece, Tables, as_lines, interval, is_missing, rows_like, stacked
 from analysis.runs.settings import PROCESSES
 from analysis.statistics.best import ALPHA, FEWEST
-from analysis.topics.quality.sentences import count_disturbed
+from analysis.topics.quality.sentences import mostly_disturbed
 from analysis.topics.scaling.figures import overview_figure
 from analysis.topics.topic import Context, Headline, Page, Topic
 
@@ -94,7 +94,7 @@ def _later_runs_are_slower(curve: Curve) -> bool:
 
 
 def is_disturbed(curve: Curve, runs: pd.DataFrame) -> bool:
-    """Return whether other programs disturbed more than half of the parallel runs of a curve.
+    """Return whether other programs disturbed at least half of the parallel runs of a curve.
 
     Such runs cannot show where a curve peaks: disturbance slows runs on many cores more than runs on few.
     """
@@ -103,8 +103,7 @@ def is_disturbed(curve: Curve, runs: pd.DataFrame) -> bool:
         & (runs["interconnect"] == curve.interconnect)
         & (runs["kind"] == curve.kind)
     )
-    disturbed, observed = count_disturbed(runs[of_curve.fillna(False).astype(bool)])
-    return 2 * disturbed > observed
+    return mostly_disturbed(runs[of_curve.fillna(False).astype(bool)])
 
 
 def peak_columns(curve: Curve, disturbed: bool = False) -> Piece:

@@ -33,7 +33,7 @@ from analysis.runs.frames import BASELINE, Line, as_lines, percent_interval
 from analysis.runs.kinds import side
 from analysis.runs.settings import NODES
 from analysis.statistics.dependence import MANY
-from analysis.topics.quality.sentences import count_disturbed
+from analysis.topics.quality.sentences import count_disturbed, mostly_disturbed
 from analysis.topics.topic import Headline, Page
 
 ROUNDED = "the difference lies within the rounding of the times"
@@ -110,9 +110,9 @@ def disturbance(contest: Contest, runs: pd.DataFrame, interconnects: Collection[
     of_contest = runs[(runs["case"] == contest.case) & runs["kind"].isin(contest.kinds)]
     if interconnects:
         of_contest = of_contest[of_contest["interconnect"].isin(list(interconnects))]
-    disturbed, observed = count_disturbed(of_contest)
-    if not observed or 2 * disturbed < observed:
+    if not mostly_disturbed(of_contest):
         return ""
+    disturbed, observed = count_disturbed(of_contest)
     return f"other programs disturbed {formats.whole(disturbed)} of {counted(observed, 'run')}"
 
 

@@ -38,6 +38,12 @@ def count_disturbed(runs: pd.DataFrame) -> tuple[int, int]:
     return int((foreign_cores > DISTURBED_CORES).sum()), len(foreign_cores)
 
 
+def mostly_disturbed(runs: pd.DataFrame) -> bool:
+    """Return whether other programs disturbed at least half of the valid runs with ``foreign_cores``."""
+    disturbed, observed = count_disturbed(runs)
+    return observed > 0 and 2 * disturbed >= observed
+
+
 def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
     """State how many of the valid repetitions with ``foreign_cores`` other programs disturbed."""
     disturbed, observed = count_disturbed(runs)
