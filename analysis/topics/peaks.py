@@ -98,12 +98,8 @@ def is_disturbed(curve: Curve, runs: pd.DataFrame) -> bool:
 
     Such runs cannot show where a curve peaks: disturbance slows runs on many cores more than runs on few.
     """
-    of_curve = (
-        (runs["case"] == curve.case)
-        & (runs["interconnect"] == curve.interconnect)
-        & (runs["kind"] == curve.kind)
-    )
-    return mostly_disturbed(runs[of_curve.fillna(False).astype(bool)])
+    line: Line = {"case": curve.case, "interconnect": curve.interconnect, "kind": curve.kind}
+    return mostly_disturbed(rows_like(runs, line, ["case", "interconnect", "kind"]))
 
 
 def peak_columns(curve: Curve, disturbed: bool = False) -> Piece:
