@@ -83,9 +83,9 @@ class TestSentences:
         """InfiniBand: later on s1, s2, m1, m2, m3. RNIC: later on m1, m2; earlier on l2, for want of cards."""
         printed = sentences(published_sentences.peak_sentences(fluent, LABELS))
         assert printed == [
-            "The speedup of RDMA GigE (pub) peaks at more processes than that of GigE (pub) in 2, at as many "
+            "Compared with GigE (pub), the speedup of RDMA GigE (pub) peaks at more processes in 2, at as many "
             "processes in 5 and at fewer processes in 1 (fl5l2) of 8 cases.",
-            "The speedup of InfiniBand (pub) peaks at more processes than that of GigE (pub) in 5 and at as many "
+            "Compared with GigE (pub), the speedup of InfiniBand (pub) peaks at more processes in 5 and at as many "
             "processes in 3 of 8 cases.",
         ]
 

@@ -69,7 +69,7 @@ def error_line(errors: str) -> str | None:
         for index, line in enumerate(lines)
         if (match := _FOAM_FATAL.fullmatch(line))
     ]
-    if fatal:  # the message of a rank may be cut by that of another
+    if fatal:  # ranks print at the same time, so one message may cut another
         return next((text for text in fatal if "-->" not in text), fatal[0])
     for cause in _CAUSES:
         place = next((index for index, line in enumerate(lines) if cause.fullmatch(line)), None)

@@ -115,14 +115,14 @@ def peak_sentences(published: Tables, labels: Labels) -> list[str]:
         if cases_with_fewer:
             fewer += f" ({listed(map(labels.case, cases_with_fewer))})"
         counts = {
-            f"at more processes than that of {_name(baseline, labels)}": str(int((difference > 0).sum())),
+            "at more processes": str(int((difference > 0).sum())),
             "at as many processes": str(int((difference == 0).sum())),
             "at fewer processes": fewer,
         }
         outcomes = [f"{word} in {count}" for word, count in counts.items() if count != "0"]
         sentences.append(
-            f"The speedup of {_name(interconnect, labels)} peaks {listed(outcomes)} of "
-            f"{counted(len(both), 'case')}."
+            f"Compared with {_name(baseline, labels)}, the speedup of {_name(interconnect, labels)} peaks "
+            f"{listed(outcomes)} of {counted(len(both), 'case')}."
         )
     return sentences
 
