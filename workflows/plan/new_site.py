@@ -1,4 +1,4 @@
-"""Write the site file of this site: ``./run-study --init``."""
+"""Write the site file of this cluster: ``./run-study --init``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEAD = """\
 
 
 def write_site(folder: Path) -> list[str]:
-    """Write a site file for this site, from the answers of its scheduler, MPI library and module system.
+    """Write a site file for this cluster, from the answers of its scheduler, MPI library and module system.
 
     Parameters
     ----------

@@ -83,7 +83,9 @@ def traces_headline(page: Page) -> Headline | None:
     if made is None or not made["indicative"].any():
         return None
     return Headline(
-        cautions=["Some predictions are only indicative: see Traces: computing and communication."]
+        cautions=[
+            "Some predictions are only indicative. Section “Traces: computing and communication” says why."
+        ]
     )
 
 
