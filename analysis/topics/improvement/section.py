@@ -29,7 +29,7 @@ def comparison(content: Content) -> Section | None:
         if content.facts.study.unfinished:
             return None
         why = "No two interconnects of kinds that may be compared were run at a common count."
-        text = " ".join(refused) or f"There is no comparison: {why}"
+        text = " ".join(refused) or f"There is no comparison. {why}"
         return section("improvement", "Improvement over the baseline", [paragraph(text)])
     blocks = [*content.figures("improvement"), made]
     blocks += (
