@@ -6,6 +6,7 @@ import json
 import re
 
 from analysis.importers.importer import Importer
+from analysis.importers.lookalikes import fault_in_json
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import
 from analysis.importers.transports import make_transports
@@ -44,7 +45,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         try:
             row = _row(result)
         except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
-            row = f"is no result of iperf3: {type(error).__name__} {error}"
+            row = f"is no result of iperf3: {fault_in_json(error)}"
         if isinstance(row, str):
             unread.append(f"{where}: {row}")
         else:
@@ -66,7 +67,7 @@ def _documents(text: str) -> list:
 def _row(result: dict) -> dict | str:
     """Return the row of transports of a run, or the reason why it cannot be read."""
     if "error" in result:
-        return f"iperf3 says: {result['error']}"
+        return f"iperf3 reports an error: {result['error']}"
     start, end = result["start"]["test_start"], result["end"]
     if start.get("bidir") or any("bidir" in name for name in end):  # before 3.13, only the results show it
         return "holds both directions of --bidir: run the test without --bidir, and again with --reverse"

@@ -135,6 +135,13 @@ def parse_json(text: str, source: str) -> Any:
         raise TableError("is nested too deeply to be a report", source) from None
 
 
+def fault_in_json(error: Exception) -> str:
+    """Describe why JSON cannot be read as the output of a program: a missing key, or an unexpected value."""
+    if isinstance(error, KeyError):
+        return f"the key {error} is missing"
+    return f"a value has another form ({error})"
+
+
 def heading_apart(text: str) -> str:
     """Return that the line above the first numbers of a text has other separators; empty if it has not."""
     above = ""

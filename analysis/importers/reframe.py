@@ -9,7 +9,7 @@ from pathlib import Path
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import first_line, whole_lines
-from analysis.importers.lookalikes import is_json, parse_json
+from analysis.importers.lookalikes import fault_in_json, is_json, parse_json
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import, read_text
 from analysis.importers.variables import Recorded, Value, make_runs
@@ -51,7 +51,7 @@ def parse_report(text: str, source: str) -> tuple[list[Recorded], list[str]]:
         try:
             records.append(_record(case, source, f"test case {number} ({case['unique_name']})"))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            unread.append(f"{source}: test case {number}: not as ReFrame writes it: {error!r}")
+            unread.append(f"{source}: test case {number}: not as ReFrame writes it: {fault_in_json(error)}")
     restored = report.get("restored_cases")
     if restored:
         unread.append(f"{source}: restored_cases: {len(restored)} test cases of an earlier session")

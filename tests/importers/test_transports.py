@@ -166,8 +166,9 @@ def test_sockperf_has_medians_and_2_20_bytes(read):
     [
         (
             '{"start": {"version": "iperf 3.12"}, "error": "unable to connect"}',
-            "iperf3 says: unable to connect",
+            "iperf3 reports an error: unable to connect",
         ),
+        ('{"start": {"version": "iperf 3.12"}}', "is no result of iperf3: the key 'test_start' is missing"),
         ("tcp_bw:\n    bw  =  3 furlongs/sec\n", "'bw = 3 furlongs/sec' has an unknown unit"),
         (
             "                    Send BW Test\n #bytes  #iterations\n 2  1000\n",
