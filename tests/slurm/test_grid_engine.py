@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 
 import pytest
 from cluster_folders import ClusterFolder
@@ -72,6 +73,19 @@ def master_of(cell, number):
     return next(node for node in cell.nodes if node.name == name)
 
 
+def put_back(folder, note):
+    """Put a job back into the queue, on hold until its processes have ended.
+
+    Grid Engine can lose a job that it starts again while a node still removes the job's old files.
+    """
+    cell, ranks = folder.slurm, folder.ranks(note)
+    cell.ask("qhold", note["job"])
+    cell.ask("qmod", "-rj", note["job"])
+    folder.until(lambda: all(cell.run("kill", "-0", rank).returncode for rank in ranks))
+    time.sleep(5)  # a node reports the end of a job's tasks within a few seconds
+    cell.ask("qrls", note["job"])
+
+
 def test_deleted_jobs_and_lost_hosts_are_attempts_that_do_not_count(cell, tmp_path):
     folder = CellFolder(cell, tmp_path).faulty("slow", blocks=2, processes=(2,))
     study = folder.start()
@@ -95,7 +109,7 @@ def test_a_job_that_is_put_back_into_the_queue_makes_a_further_attempt(cell, tmp
     folder = CellFolder(cell, tmp_path).faulty("slow", processes=(2,))
     study = folder.start()
     (note,) = folder.until(folder.under_way)
-    cell.ask("qmod", "-rj", note["job"])
+    put_back(folder, note)
     output = folder.went_well(study)
     first, last = folder.records().values()
     assert (first["cluster"]["state"], first["interrupted"], first["seconds"]) == ("REQUEUED", True, None), (
