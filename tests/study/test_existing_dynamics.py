@@ -69,6 +69,25 @@ def test_a_run_input_runs_as_it_is_and_its_runs_agree(tmp_path):
     assert "potential energy of the first step" in compare_answer(case, None, expected, other)[1]
 
 
+def test_a_file_of_another_kind_is_no_run_input(tmp_path):
+    """`gmx dump` of such a file ends by a signal, without a message on its content."""
+    junk = tmp_path / "junk.tpr"
+    junk.write_bytes(bytes(range(256)))
+    given = Existing("junk", junk, None, False, Path("mine.yaml"))
+    line = refusal(InputError, make_case, given, tmp_path / "cases", False, 300)
+    assert line == f"{junk}: not a run input of GROMACS; gmx grompp makes such files"
+
+
+@pytest.mark.needs("gmx_mpi")
+def test_a_damaged_run_input_is_refused_with_the_reason_of_gromacs(tmp_path):
+    damaged = tmp_path / "damaged.tpr"
+    damaged.write_bytes(b"\0\0\0\x08\0\0\0\x07VERSION\0" + bytes(100))
+    given = Existing("damaged", damaged, None, False, Path("mine.yaml"))
+    line = refusal(InputError, make_case, given, tmp_path / "cases", True, 300)
+    assert line.startswith(f"mine.yaml: cases: path: {damaged}: gmx_mpi: exit status 1: GROMACS stopped: ")
+    assert "\n" not in line
+
+
 @pytest.mark.slow
 @pytest.mark.needs("lmp", "mpirun.openmpi")
 def test_an_input_with_its_files_runs_as_it_is_and_its_runs_agree(tmp_path):

@@ -37,6 +37,8 @@ SOL {waters}
 """
 _WRITTEN_KEYS = {"nsteps", "gen-seed", "ld-seed"}
 """Keys of grompp.mdp that this module writes; GROMACS draws a missing seed at random."""
+_HEADER, _HEADER_BYTES = b"VERSION", 16
+"""Text near the beginning of every run input, and the number of bytes that hold the text."""
 _COLUMN = 15
 """Characters of a column in the tables of energies."""
 _ENERGY_ALLOWED = 1e-4
@@ -237,10 +239,22 @@ class GROMACS(Application):
         return {RUN_INPUT: source}
 
     def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
-        """Read the number of steps of a run input."""
+        """Read the number of steps of a run input.
+
+        Raises
+        ------
+        InputError
+            The file is not a run input.
+        RuntimeError
+            GROMACS cannot read the run input.
+        """
+        with source.open("rb") as file:
+            # gmx dump crashes on some files of other kinds
+            if _HEADER not in file.read(_HEADER_BYTES):
+                raise InputError(f"{source}: not a run input of GROMACS; gmx grompp makes such files")
         steps = _STEPS
         if prepare:
-            dump = [PROGRAM, "-quiet", "dump", "-s", RUN_INPUT]
+            dump = [PROGRAM, "dump", "-s", RUN_INPUT]  # the banner lets `explain` recognise GROMACS
             printed, _ = tools.run_program(dump, folder, dict(os.environ), self.explain)
             (folder / "log.gmx_mpi").unlink()
             number = re.search(r"^ *nsteps *= *(\d+)", printed, re.M)
