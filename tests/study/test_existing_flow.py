@@ -300,8 +300,12 @@ def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
-        (["--case", "nothing"], "--case: {here}/nothing: no such file or folder"),
-        (["--case", "."], "{here}/--case: cases[0]: path: {here}: the results would go into this folder"),
+        (["--case", "nothing"], "--case nothing: no such file or folder"),
+        (["--case", "."], "--case .: path: {here}: the results would go into this folder"),
+        (
+            ["--case", "a b"],
+            "--case a b: 'a b' cannot name a case; give another with --name: letters, digits and _ . + -",
+        ),
         (["--case", "cavity", "--time", "x"], "--time: belongs to --command"),
         (["--case", "cavity", "--processes", "two"], "--processes: 'two' is no list of different counts"),
         (
@@ -331,7 +335,7 @@ def test_the_results_of_another_folder_stay(tmp_path, monkeypatch):
     assert (study.existing["cavity"].steps, study.existing["cavity"].run_scripts) == (5, True)
     assert write_study(case_study("a/cavity", None, None, False, tmp_path)) == file
     line = refusal(InputError, case_study, "b/cavity", None, None, False, tmp_path)
-    assert line == "--case: results/cavity holds another study; give this case a name with --name"
+    assert line == "--case b/cavity: results/cavity holds another study; give this case a name with --name"
     other = read_study(write_study(case_study("b/cavity", None, None, False, tmp_path, "cavity-b")))
     assert (other.name, other.cases) == ("cavity_b", ("cavity-b",))
 

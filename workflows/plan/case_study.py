@@ -10,7 +10,7 @@ from workflows.inputs import read_yaml
 from workflows.paths import RESULTS
 from workflows.plan.command_study import counts_and_levels, process_counts
 from workflows.study.existing import application_of
-from workflows.study.inline import as_name, existing_cases
+from workflows.study.inline import as_name, existing_case
 
 
 def case_study(
@@ -55,13 +55,15 @@ def case_study(
         case["run_scripts"] = True
     if name is not None:
         case["name"] = name
-    (existing,) = existing_cases([case], here / "--case").values()
-    application_of(existing.path, f"--case: {existing.path}")
+    existing = existing_case(case, here / "study.yaml", f"--case {given}", "--name")
+    application_of(existing.path, f"--case {given}")
     case["path"] = str(existing.path)
     study = as_name(existing.name)
     file = RESULTS / study / "study.yaml"
     if file.parent.exists() and _path_in(file) != case["path"]:
-        raise InputError(f"--case: {file.parent} holds another study; give this case a name with --name")
+        raise InputError(
+            f"--case {given}: {file.parent} holds another study; give this case a name with --name"
+        )
     return {
         "name": study,
         "title": f"Scaling of {existing.name}",

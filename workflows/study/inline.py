@@ -62,33 +62,55 @@ def existing_cases(entries: Sequence[Any], file: Path) -> dict[str, Existing]:
     Raises
     ------
     InputError
-        The name of a file or folder cannot name a case, or the results would go into the folder: one line.
+        See `existing_case`; or two inputs have the same name.
     """
     existing = {}
     for index, entry in enumerate(entries):
         if isinstance(entry, str) or "path" not in entry:
             continue
-        path = Path(os.path.abspath(file.parent / Path(entry["path"]).expanduser()))  # noqa: PTH100 - keeps links
-        if Path.cwd().is_relative_to(path.resolve()):
+        case = existing_case(entry, file, f"{file}: cases[{index}]")
+        if case.name in existing:
             raise InputError(
-                f"{file}: cases[{index}]: path: {path}: the results would go into this folder, which is only "
-                "read: start in another folder, or give run-study --results FOLDER"
+                f"{file}: cases: {case.name!r} is there twice; give one another name with the key name"
             )
-        name = entry.get("name", path.stem if path.is_file() else path.name)
-        if not re.fullmatch(_CASE_NAME, name):
-            raise InputError(
-                f"{file}: cases[{index}]: {name!r} cannot name a case; give another with the key name: "
-                "letters, digits and _ . + -"
-            )
-        if name in existing:
-            raise InputError(
-                f"{file}: cases: {name!r} is there twice; give one another name with the key name"
-            )
-        planned = (entry.get("serial_seconds"), entry.get("memory_MB"))
-        existing[name] = Existing(
-            name, path, entry.get("steps"), entry.get("run_scripts", False), file, *planned
-        )
+        existing[case.name] = case
     return existing
+
+
+def existing_case(
+    entry: Mapping[str, Any], file: Path, where: str, name_key: str = "the key name"
+) -> Existing:
+    """Return an input of a user.
+
+    Parameters
+    ----------
+    entry : mapping
+        Entry of the ``cases`` of a study.
+    file : Path
+        The study file; paths are relative to its folder.
+    where : str
+        Place of the entry, for messages.
+    name_key : str
+        What gives the case another name, for messages.
+
+    Raises
+    ------
+    InputError
+        The name of a file or folder cannot name a case, or the results would go into the folder: one line.
+    """
+    path = Path(os.path.abspath(file.parent / Path(entry["path"]).expanduser()))  # noqa: PTH100 - keeps links
+    if Path.cwd().is_relative_to(path.resolve()):
+        raise InputError(
+            f"{where}: path: {path}: the results would go into this folder, which is only "
+            "read: start in another folder, or give run-study --results FOLDER"
+        )
+    name = entry.get("name", path.stem if path.is_file() else path.name)
+    if not re.fullmatch(_CASE_NAME, name):
+        raise InputError(
+            f"{where}: {name!r} cannot name a case; give another with {name_key}: letters, digits and _ . + -"
+        )
+    planned = (entry.get("serial_seconds"), entry.get("memory_MB"))
+    return Existing(name, path, entry.get("steps"), entry.get("run_scripts", False), file, *planned)
 
 
 def inline_cases(
