@@ -187,17 +187,28 @@ def test_spread_processes_are_compared(plan_of):
 
 
 @pytest.mark.parametrize(
-    ("blocks", "line"),
-    [(1, "1 block allows no verdict; 6 do"), (5, "5 blocks allow no verdict; 6 do"), (6, None)],
+    ("blocks", "keys", "line"),
+    [
+        (1, "[1]", "the study states 1 block; verdicts on all comparisons need 6"),
+        (5, "[1]", "the study states 5 blocks; verdicts on all comparisons need 6"),
+        (6, "[1]", None),
+        (6, "[1, 2]", "the study states 6 blocks; verdicts on all comparisons need 7"),
+        (7, "[1, 2]", None),
+        (6, "[1, 2]\nexclude: [{oversubscription: 2}]", None),
+    ],
 )
-def test_blocks_without_a_verdict_are_announced(plan_of, blocks, line):
-    """6 pairs on the same side have p = 2 / 2^6 = 3 %, 5 pairs 6 %."""
-    planned = announcement(plan_of(study=BETWEEN.replace("blocks: 4", f"blocks: {blocks}"))).splitlines()
+def test_blocks_that_cannot_decide_all_comparisons_are_announced(plan_of, blocks, keys, line):
+    """6 pairs on the same side have p = 2 / 2^6 = 3 %, 5 pairs 6 %. Two comparisons halve the level."""
+    study = BETWEEN.replace("blocks: 4", f"blocks: {blocks}").replace("n: [1]", f"n: {keys}")
+    planned = announcement(plan_of(study=study)).splitlines()
     assert [each for each in planned if "verdict" in each] == ([line] if line else [])
 
 
-def test_one_interconnect_needs_no_verdict(plan_of):
-    assert "verdict" not in announcement(plan_of(study=BETWEEN.replace("ucx_verbs, ", "")))
+def test_one_interconnect_needs_verdicts_only_on_its_own_comparisons(plan_of):
+    study = BETWEEN.replace("ucx_verbs, ", "").replace("blocks: 4", "blocks: 3")
+    assert "verdict" not in announcement(plan_of(study=study))
+    oversubscribed = study.replace("n: [1]", "n: [1, 2]")
+    assert "verdicts on all comparisons need 5" in announcement(plan_of(study=oversubscribed))
 
 
 @pytest.mark.parametrize(("nodes", "shown"), [(1, "1 node"), (2, "2 nodes")])

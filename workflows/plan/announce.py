@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from analysis.runs.facts import Counts
-from analysis.runs.settings import DISTINGUISHABLE
-from analysis.statistics.multiple_tests import blocks_needed
 from workflows.applications import application
 from workflows.domain import InputError, Point, Repetition, counted
 from workflows.launch.cpu_quota import cpu_quota
@@ -22,6 +21,7 @@ from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.records import attempts
 from workflows.plan.run_times import check_run_times, run_time_lines, short_run_lines
+from workflows.study.default_blocks import decisive_blocks
 from workflows.study.interconnects import in_kinds
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
@@ -216,15 +216,23 @@ def _one_node(plan: Plan) -> list[str]:
 
 
 def _few_blocks(plan: Plan) -> list[str]:
-    """Return a line if the study has fewer blocks than a verdict on two interconnects needs."""
+    """Return a line if the study has fewer blocks than verdicts on all planned comparisons need."""
     study, points = plan.asked.study, plan.design.points
     blocks = study.until.max_blocks if study.until else stated_blocks(study)
-    compared = {point.interconnect for point in points if point.interconnect}
-    needed = blocks_needed(1, paired=True, alpha=DISTINGUISHABLE)
-    if len(compared) < 2 or blocks >= needed:
+    cases = {study.case_of(point.case) for point in points}
+    names = {point.interconnect for point in points}
+    levels = {point.oversubscription for point in points if point.interconnect}
+    planned = replace(
+        study,
+        cases=tuple(case for case in study.cases if case in cases),
+        interconnects=tuple(name for name in study.interconnects if name in names),
+        oversubscription=tuple(level for level in study.oversubscription if level in levels),
+    )
+    kinds = {name: interconnect.kind for name, interconnect in plan.asked.interconnects.items()}
+    needed = decisive_blocks(planned, kinds)
+    if blocks >= needed:
         return []
-    verb = "allows" if blocks == 1 else "allow"
-    return [f"{counted(blocks, 'block')} {verb} no verdict; {needed} do"]
+    return [f"the study states {counted(blocks, 'block')}; verdicts on all comparisons need {needed}"]
 
 
 def _runs_again(plan: Plan, missing: Sequence[Repetition]) -> list[str]:

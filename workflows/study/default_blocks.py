@@ -12,6 +12,13 @@ Names = Mapping[str, Sequence[str]]
 
 
 def default_blocks(study: Study, kinds: Mapping[str, str]) -> int:
+    """Return the default of ``blocks``: `decisive_blocks`, but at least the blocks of a single test."""
+    from analysis.statistics.multiple_tests import blocks_needed  # a job that measures loads no NumPy
+
+    return max(decisive_blocks(study, kinds), blocks_needed(1, paired=True, alpha=DISTINGUISHABLE))
+
+
+def decisive_blocks(study: Study, kinds: Mapping[str, str]) -> int:
     """Return the smallest number of blocks with which each table can reach significance (`DISTINGUISHABLE`).
 
     After Holm's correction, the smallest p-value of `m` tests on `n` blocks is 2 m / 2^n for paired tests and
@@ -22,6 +29,11 @@ def default_blocks(study: Study, kinds: Mapping[str, str]) -> int:
     ----------
     kinds : mapping of str to str
         Kind of each interconnect of the study, by name. Simulated interconnects are not tested.
+
+    Returns
+    -------
+    int
+        0 if the study compares nothing.
     """
     from analysis.statistics.multiple_tests import blocks_needed  # a job that measures loads no NumPy
 
@@ -50,12 +62,11 @@ def default_blocks(study: Study, kinds: Mapping[str, str]) -> int:
         len(tested) * spread * len(levels) * len(threads),
         len(tested) * placements * (len(hybrid) - len({computing[:2] for computing in hybrid})),
     ]
-    paired = max(1, *each_case) * max(len(study.cases), 1)
+    paired = max(each_case) * len(study.cases)
     unpaired = len(tested) * crowded * placements * len(threads) * len(study.cases)
-    return max(
-        blocks_needed(paired, paired=True, alpha=DISTINGUISHABLE),
-        blocks_needed(unpaired, paired=False, alpha=DISTINGUISHABLE),
-    )
+    tests = (paired, True), (unpaired, False)
+    needed = [blocks_needed(number, is_paired, DISTINGUISHABLE) for number, is_paired in tests if number]
+    return max(needed, default=0)
 
 
 def _compared(study: Study, names: Names) -> int:
