@@ -21,7 +21,12 @@ SIMULATED = STUDY.replace("emulated_gigabit]", "emulated_gigabit, gigabit_ethern
 SITE = "nodes: 4\ncores_per_node: 2\nmemory_per_node_MB: 4000\njoined_by: emulated_gigabit\n"
 
 
-def plan_on_cluster(folder: Path, site: str = "", study: str = STUDY) -> Plan:
-    """Plan a study on that cluster; `site` is added to its file, which lies in `folder`."""
-    (folder / "site.yaml").write_text(SITE + site)
+def plan_on_cluster(folder: Path, site: str = "", study: str = STUDY, size: tuple[int, int] = (4, 2)) -> Plan:
+    """Plan a study on that cluster; `site` is added to its file, which lies in `folder`.
+
+    The cluster may have another `size`: its nodes and the cores per node.
+    """
+    nodes, cores = size
+    described = SITE.replace("nodes: 4", f"nodes: {nodes}").replace("node: 2", f"node: {cores}")
+    (folder / "site.yaml").write_text(described + site)
     return make_plan(study_file(folder, study), {"cluster": str(folder / "site.yaml")})

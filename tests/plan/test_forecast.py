@@ -175,10 +175,27 @@ BETWEEN = STUDY.replace("shared_memory, emulated_gigabit", "ucx_verbs, ucx_tcp")
     ],
 )
 def test_counts_that_stay_in_one_node_are_announced(plan_of, processes, line):
-    """Nodes have two cores; a single process has nobody to send to."""
+    """There are four nodes of two cores; a single process has nobody to send to."""
     planned = announcement(plan_of(study=BETWEEN.replace("[1, 2, 4]", processes))).splitlines()
     expected = [f"{line} (processes_per_node: 1 spreads them)"] if line else []
     assert [each for each in planned if "fit into one node" in each] == expected
+
+
+@pytest.mark.parametrize(
+    ("nodes", "processes", "remedy"),
+    [
+        (4, "[4, 8, 32]", "processes_per_node: 2 spreads them, but 32 processes then need more than 4 nodes"),
+        (4, "[8, 16]", "processes_per_node: 4 spreads them"),
+        (4, "[2, 16]", "processes_per_node: 1 spreads them, but 16 processes then need more than 4 nodes"),
+        (2, "[4, 8]", "processes_per_node: 4 spreads 8"),
+        (1, "[2, 4]", None),
+    ],
+)
+def test_counts_in_one_node_are_spread_over_the_nodes_that_exist(plan_of, nodes, processes, remedy):
+    """Nodes have eight cores. 4 and 8 processes fill at most four nodes with 2 per node; 32 fill 16 nodes."""
+    plan = plan_of(study=BETWEEN.replace("[1, 2, 4]", processes), size=(nodes, 8))
+    (line,) = [each for each in announcement(plan).splitlines() if "fit into one node" in each]
+    assert line.partition(" (")[2] == (f"{remedy})" if remedy else "")
 
 
 def test_spread_processes_are_compared(plan_of):

@@ -208,11 +208,41 @@ def _one_node(plan: Plan) -> list[str]:
     one_node = sorted({point.processes for point in points if point.processes > 1} - spread)
     if plan.here.cluster is None or not one_node or len({point.interconnect for point in points}) < 2:
         return []
-    counts = ", ".join(map(str, one_node))
     result = ": interconnects are not compared there"
     if not spread:
         result = ", so interconnects between nodes cannot be compared"
-    return [f"{counts} processes fit into one node{result} (processes_per_node: 1 spreads them)"]
+    nodes = min(interconnects[point.interconnect].nodes for point in points if point.interconnect)
+    counts = sorted({*one_node, *spread})
+    return [
+        f"{_listed(one_node)} processes fit into one node{result}{_how_to_spread(one_node, counts, nodes)}"
+    ]
+
+
+def _how_to_spread(one_node: Sequence[int], counts: Sequence[int], nodes: int) -> str:
+    """Return which number of processes per node spreads the most counts of one node over the nodes here."""
+
+    def fitting(per_node: int) -> set[int]:
+        return {count for count in counts if count % per_node == 0 and count // per_node <= nodes}
+
+    def spread(per_node: int) -> list[int]:
+        return [count for count in one_node if count in fitting(per_node) and count > per_node]
+
+    candidates = range(1, one_node[-1])
+    per_node = max(candidates, key=lambda each: (len(spread(each)), len(fitting(each))))
+    if not spread(per_node):
+        return ""
+    which = "them" if spread(per_node) == one_node else _listed(spread(per_node))
+    too_large = [count for count in counts if count > per_node * nodes]
+    more = (
+        f", but {_listed(too_large)} processes then need more than {counted(nodes, 'node')}"
+        if too_large
+        else ""
+    )
+    return f" (processes_per_node: {per_node} spreads {which}{more})"
+
+
+def _listed(counts: Sequence[int]) -> str:
+    return ", ".join(map(str, counts))
 
 
 def _few_blocks(plan: Plan) -> list[str]:
