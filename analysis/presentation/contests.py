@@ -61,6 +61,15 @@ class Contest:
         return counts_of(self.unit, *counts)
 
     @property
+    def largest_count(self) -> str:
+        """Words for the largest count of `scaling`, in which the counts of `beyond` do not take part."""
+        if self.beyond.empty:
+            return "the largest count that was run"
+        if self.level == 1:
+            return "the largest count with a core for each process"
+        return f"the largest count with {processes(self.level)} per core"
+
+    @property
     def baseline(self) -> str | None:
         """Baseline of the most comparisons, or None without a comparison."""
         return next(iter(self.improvement["baseline_interconnect"].mode()), None)

@@ -153,10 +153,10 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
         label = "Stops scaling at"
     elif end == "rises":
         label = "Still scales at"
-        speedup += ", the largest count that was run"
+        speedup += f", {contest.largest_count}"
     elif is_best_at_largest(peak, contest.scaling):
         label = "May still scale at"
-        speedup += ", the largest count that was run"
+        speedup += f", {contest.largest_count}"
     else:
         label = "May stop scaling at"
     return key_figure(label, contest.counted(count), f"{name}: {speedup}", counts, str(peak["kind"]))

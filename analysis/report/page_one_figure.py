@@ -103,7 +103,7 @@ def _result(contest: Contest, labels: Labels) -> str:
     most = contest.counted(contest.scaling[contest.unit].max())
     if not any(end == "rises" for _, end in ends):
         return f"{labels.speedup.capitalize()} up to {most}: its peak is undecided"
-    return f"{labels.speedup.capitalize()} still rises at {most}, the largest count that was run"
+    return f"{labels.speedup.capitalize()} still rises at {most}, {contest.largest_count}"
 
 
 def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: FigureLabels) -> None:

@@ -73,7 +73,8 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         caption += f" Brackets contain {content.labels.intervals(scaling)}."
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     if "+" in marks:
-        caption += " A + marks speedup that still rises at the largest count that was run."
+        largest = listed(dict.fromkeys(contest.largest_count for contest in contests), "or")
+        caption += f" A + marks speedup that still rises at {largest}."
     if "?" in marks:
         caption += f" A ? means that the runs do not show whether more {units} help."
     if len(order) > MOST_ROWS:

@@ -242,12 +242,7 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
         return f"the only count over {names} is {contest.counted(count)}"
     gain = f"{labels.speedup} {_speedup_range(lines)}"
     gain += "".join({f", from {line['note']}" for line in lines if has_weak_blocks(line)})
-    bound = (
-        "the largest count that was run"
-        if contest.beyond.empty
-        else "the largest count with a core for each process"
-    )
-    largest = f"{contest.counted(count)}, {bound}"
+    largest = f"{contest.counted(count)}, {contest.largest_count}"
     if end == "rises":
         return f"speedup over {names} still rises at {largest} ({gain})"
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):

@@ -5,13 +5,14 @@ import re
 import pandas as pd
 import pytest
 from made_tables import make_tables
-from report_parts import plain
+from report_parts import blocks as blocks_of
+from report_parts import part, plain
 from small_runs import FACTORS, rows, runs_table
 from synthetic_study import make_runs, make_study
 
 from analysis.presentation.contests import direction, find_contests, nodes_of, whole_count
 from analysis.presentation.labels import Labels
-from analysis.report import certainty
+from analysis.report import certainty, make_report
 from analysis.report.page_one_figure import figure_title
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings
@@ -492,6 +493,24 @@ class TestUnsureTops:
             "for each process (speedup 2"
         )
         assert sentence.endswith(". 4 processes at oversubscription 2 have speedup 1.60.")
+
+    def test_the_largest_count_is_not_called_the_largest_that_was_run_if_larger_counts_share_cores(self):
+        runs = runs_table(
+            rows("duct", "a", {1: 8.0, 2: 4.0}),
+            [{**row, "oversubscription": 2, "cores": 2} for row in rows("duct", "a", {4: 5.0})],
+        )
+        report = make_report(runs, make_tables(runs, Settings()), Facts(), [])
+        assert plain(report["result"]).endswith(
+            " 2 processes, the largest count with a core for each process"
+        )
+        answer = part(report, "answer")
+        (figures,) = blocks_of(answer, "key_figures")
+        (note,) = [plain(figure["note"]) for figure in figures["key_figures"]]
+        assert note == "a: speedup 2.00, the largest count with a core for each process"
+        (table,) = blocks_of(answer, "table")
+        assert (
+            "speedup that still rises at the largest count with a core for each process." in table["caption"]
+        )
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
     def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
