@@ -15,7 +15,7 @@ from analysis.presentation.contests import (
     direction_with_same_computing,
     has_one_figure_each,
 )
-from analysis.presentation.formats import MOST, counted, listed
+from analysis.presentation.formats import MOST, counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.report.contrast import Contrast, why_undecided
 from analysis.runs.columns import IMPROVEMENT_KEY
@@ -89,9 +89,12 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
 
 
 def how_sure_in_short(
-    runs: pd.DataFrame, contests: Sequence[Contest], contrast: Contrast | None = None
+    runs: pd.DataFrame, contests: Sequence[Contest], labels: Labels, contrast: Contrast | None = None
 ) -> str:
     """State in one line how many runs count and were disturbed, and how many comparisons show a direction.
+
+    The line names the baselines of these comparisons. Without a named baseline, the table of page one also
+    has estimates against the fastest, which are not among them.
 
     Parameters
     ----------
@@ -122,7 +125,8 @@ def how_sure_in_short(
         clauses.append(f"{of_one_run} {verb} a single run on a side (may be chance)")
     if still_open := len(comparisons) - len(decided):
         clauses.append(f"{still_open} {'is' if still_open == 1 else 'are'} open")
-    text += f". Of {counted(len(comparisons), 'comparison')}, {listed(clauses)}"
+    baselines = named_or_counted((labels.baseline(line) for line in comparisons), "baseline")
+    text += f". Of {counted(len(comparisons), 'comparison')} with {baselines}, {listed(clauses)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])

@@ -90,7 +90,7 @@ def _with_runs(content: Content) -> FirstPage:
             key_figures(figures),
             *_figure_and_table(contests, content, contrast),
             *map(paragraph, filter(None, _remarks(contests[0], content, labels, contrast))),
-            paragraph(how_sure_in_short(content.runs, contests, None if has_baseline else contrast)),
+            paragraph(how_sure_in_short(content.runs, contests, labels, None if has_baseline else contrast)),
             *map(paragraph, headline.cautions),
         ],
         _words([*headline.sentences, certainty], headline, contests, content),

@@ -190,9 +190,18 @@ class TestOneInterconnect:
 
 def test_page_one_of_a_comparison_states_the_disturbed_runs():
     report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS, foreign_cores=0.9)
-    assert ". Other programs disturbed 72 of 72 valid runs. Of 1 comparison, 1 is " in sentences_of(
+    assert ". Other programs disturbed 72 of 72 valid runs. Of 1 comparison with slow, 1 is " in sentences_of(
         part(report, "answer")
     )
+
+
+def test_page_one_names_the_baseline_of_the_comparisons_that_it_counts():
+    """The third shares no count with slow, so only the estimates of the table compare it with the others."""
+    curves = {"slow": {1: 100.0, 2: 52.0, 4: 28.0}, "swift": {1: 100.0, 2: 50.0, 4: 25.0}, "third": {16: 3.0}}
+    answer = part(report_of(curves, named=False, blocks=FACTORS), "answer")
+    (table,) = blocks(answer, "table")
+    assert [line[4].endswith(" %") for line in cells(table)] == [False, True, True]
+    assert ". Of 1 comparison with slow, 1 is decided. " in sentences_of(answer)
 
 
 class TestRunsWithoutAPair:
