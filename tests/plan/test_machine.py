@@ -58,10 +58,40 @@ def test_the_machine_is_not_shared(tmp_path):
         only_study_on_this_machine(messages.append, limit_seconds=0.3, lock=lock),
     ):
         pytest.fail("two studies at once")
-    assert messages == ["waiting for another study that measures on this machine"]
+    (message,) = messages
+    assert message.startswith(
+        f"waiting for another study that measures on this machine: process {os.getpid()}, "
+    )
+    assert message.endswith(f", in {Path.cwd()}")
     with only_study_on_this_machine(messages.append, lock=lock):
         pass
     assert len(messages) == 1
+
+
+def test_a_study_that_waits_names_the_command_and_the_folder_of_the_other_study(tmp_path):
+    """The script that measures holds the lock; the Snakemake above it was started in the user's folder."""
+    script = (
+        "import time; from pathlib import Path; from workflows.plan.machine import *\n"
+        "with only_study_on_this_machine(print, lock=Path('lock')):\n"
+        "    print('held', flush=True); time.sleep(60)"
+    )
+    snakemake = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {script!r}])"
+    typed = [PYTHON, "-c", snakemake, "workflows.command", "--case", "my case", "--processes", "1,2"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    lines = []
+    with subprocess.Popen(typed, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as process:
+        try:
+            assert process.stdout.readline() == "held\n"
+            with (
+                pytest.raises(InputError, match=f"lock: process {process.pid}, ./run-study --case "),
+                only_study_on_this_machine(lines.append, limit_seconds=0.1, lock=tmp_path / "lock"),
+            ):
+                pytest.fail("two studies at once")
+        finally:
+            for each in [*psutil.Process(process.pid).children(recursive=True), process]:
+                each.kill()
+    command = f"process {process.pid}, ./run-study --case 'my case' --processes 1,2, in {tmp_path}"
+    assert lines == [f"waiting for another study that measures on this machine: {command}"]
 
 
 def test_a_study_is_run_by_one_process(tmp_path):

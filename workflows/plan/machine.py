@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shlex
 import signal
 import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
@@ -24,6 +25,10 @@ from workflows.domain import InputError
 
 LOCK = Path("/tmp/nodeworth-measuring.lock")
 """Lock file that all users and jobs of this machine share. It does not depend on their TMPDIR."""
+
+
+LOCKS = Path("/proc/locks")
+"""The kernel's list of locks on files."""
 
 
 def say_in(log: TextIO) -> Callable[[str], None]:
@@ -77,15 +82,51 @@ def only_one(
             except BlockingIOError:
                 if time.monotonic() - start > limit_seconds:
                     raise InputError(
-                        f"{other} has not ended for {limit_seconds:g} s; it holds {lock}"
+                        f"{other} has not ended for {limit_seconds:g} s; it holds {lock}{_holder(descriptor)}"
                     ) from None
                 if not is_announced:
-                    say(f"waiting for {other}")
+                    say(f"waiting for {other}{_holder(descriptor)}")
                     is_announced = True
                 time.sleep(0.2)
         yield
     finally:
         os.close(descriptor)
+
+
+def _holder(descriptor: int) -> str:
+    """Return the process that holds a lock, with its command and folder; empty if the kernel hides it.
+
+    For a script of a study, this is the Snakemake that runs the study: its command names the study.
+
+    Parameters
+    ----------
+    descriptor : int
+        Descriptor of the lock's file.
+    """
+    status = os.fstat(descriptor)
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    # "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"; a process that waits has "->" after the number.
+    locks = [line.split() for line in LOCKS.read_text().splitlines()] if LOCKS.exists() else []
+    pids = [
+        int(words[4]) for words in locks if words[1] == "FLOCK" and words[5] == f"{device}:{status.st_ino}"
+    ]
+    try:
+        holder = psutil.Process(pids[0])
+        snakemakes = [process for process in holder.parents() if _is_snakemake(process)]
+        study = snakemakes[-1] if snakemakes else holder
+        text = f": process {study.pid}, {_as_typed(_words(study))}"
+    except (IndexError, psutil.Error):  # gone meanwhile, or in another container
+        return ""
+    try:
+        return f"{text}, in {study.cwd()}"
+    except psutil.Error:  # only its user sees the folder
+        return text
+
+
+def _as_typed(words: Sequence[str]) -> str:
+    """Return a command line, with ``./run-study`` for Python and the module that it starts."""
+    starts = [index for index, word in enumerate(words) if word == "workflows.command"]
+    return shlex.join(["./run-study", *words[starts[0] + 1 :]] if starts else words)
 
 
 def keep_to_owner() -> None:
