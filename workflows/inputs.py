@@ -7,7 +7,7 @@ import difflib
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
@@ -149,8 +149,17 @@ def entry_keys(schema_name: str, key: str) -> list[str]:
     return list(_schema(f"{schema_name}.yaml")["properties"][key]["items"]["properties"])
 
 
+MOST_LISTED = 20
+"""Largest number of names that a message of `choose` lists if a command lists all names."""
+
+
 def choose(
-    value: str, names: Iterable[str], noun: str, where: str, listing: Callable[[], str] | None = None
+    value: str,
+    names: Iterable[str],
+    noun: str,
+    where: str,
+    listing: Callable[[Sequence[str]], str] = ", ".join,
+    list_command: str | None = None,
 ) -> str:
     """Return `value` if it is one of the names.
 
@@ -161,18 +170,25 @@ def choose(
     where : str
         File and key of the value, for messages.
     listing : callable, optional
-        Returns the text that lists the names in the message. By default, they are separated by commas.
+        Returns the text that lists names in the message. By default, commas separate the names.
+    list_command : str, optional
+        Command that lists all names. If it is given, a message on more than `MOST_LISTED` names lists only
+        the similar names.
 
     Raises
     ------
     InputError
-        The name is unknown; the line lists all names, with the nearest first.
+        The name is unknown; the line suggests the nearest name, and lists all or similar names.
     """
     choices = sorted(names)
     if value in choices:
         return value
-    listed = listing() if listing else ", ".join(choices)
-    raise InputError(f"{where}: no {noun} {value!r}{nearest(value, choices)}; known: {listed or 'none'}")
+    known = f"known: {listing(choices) or 'none'}"
+    if list_command and len(choices) > MOST_LISTED:
+        near = difflib.get_close_matches(value, choices, n=8)
+        similar = [*near, *(name for name in choices if value in name and name not in near)][:MOST_LISTED]
+        known = (f"similar: {listing(similar)}; " if similar else "") + f"all names: {list_command}"
+    raise InputError(f"{where}: no {noun} {value!r}{nearest(value, choices)}; {known}")
 
 
 @contextlib.contextmanager

@@ -93,13 +93,21 @@ def test_an_unknown_name_is_reported_with_the_nearest():
 
 
 def test_an_unknown_name_lists_interconnects_by_kind_so_that_a_model_is_not_taken_for_hardware():
-    line = refusal(InputError, load_interconnect, "infinibandd", INTERCONNECTS)
-    measured, _, rest = line.partition("known: measured: ")[2].partition("; emulated: ")
-    emulated, _, simulated = rest.partition("; simulated (models): ")
-    assert "infiniband_verbs" in measured.split(", ") and "infiniband" not in measured.split(", ")
-    assert "emulated_gigabit" in emulated.split(", ") and "infiniband" in simulated.split(", ")
-    names = {file.stem for file in INTERCONNECTS.glob("*.yaml")}
-    assert {*measured.split(", "), *emulated.split(", "), *simulated.split(", ")} == names
+    line = refusal(InputError, load_interconnect, "infiniband_verb", INTERCONNECTS)
+    measured, _, rest = line.partition("similar: measured: ")[2].partition("; simulated (models): ")
+    simulated, _, rest = rest.partition("; all names: ")
+    assert "infiniband_verbs" in measured.split(", ") and "infiniband_qdr" in simulated.split(", ")
+    assert rest == f"ls {INTERCONNECTS}"
+
+
+def test_a_part_of_names_is_similar_to_them():
+    line = refusal(InputError, load_interconnect, "tcp", INTERCONNECTS)
+    assert "similar: measured: ucx_tcp, " in line and "libfabric_tcp" in line
+
+
+def test_an_unknown_name_without_similar_names_gets_the_command_that_lists_all():
+    line = refusal(InputError, load_interconnect, "zzz", INTERCONNECTS)
+    assert line == f"{INTERCONNECTS}: no interconnect 'zzz'; all names: ls {INTERCONNECTS}"
 
 
 def test_the_examples_of_the_documentation_are_right(tmp_path):

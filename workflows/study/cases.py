@@ -179,7 +179,7 @@ def find(name: str, cases: Path, where: str | None = None) -> Path:
     """
     files = sorted(cases.glob(f"*/{name}/case.yaml"))
     if not files:
-        inputs.choose(name, case_files(cases), "case", where or f"{cases}")
+        inputs.choose(name, case_files(cases), "case", where or f"{cases}", list_command=f"ls {cases}/*")
     if len(files) > 1:
         raise InputError(f"case {name}: is there more than once: {', '.join(map(str, files))}")
     return files[0]

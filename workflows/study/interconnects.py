@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,7 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
     InputError
         The name is unknown or the file is wrong: one line.
     """
-    names = [file.stem for file in folder.glob("*.yaml")]
-    choose(name, names, "interconnect", where or str(folder), lambda: in_kinds(kinds_in(folder)))
+    _choose_among([folder], name, where or str(folder))
     path = folder / f"{name}.yaml"
     data = read_yaml(path)
     check(data, "interconnect", path)
@@ -77,12 +76,20 @@ def find_interconnect(name: str, folder: Path | None, where: str) -> Path:
     Raises
     ------
     InputError
-        Neither folder has the interconnect: one line, with the names of both folders.
+        Neither folder has the interconnect: one line, with similar names of both folders.
     """
-    folders = [INTERCONNECTS, *([folder] if folder else [])]
-    files = {file.stem: file for each in folders for file in each.glob("*.yaml")}
-    kinds = {name: kind for each in folders for name, kind in kinds_in(each).items()}
-    choose(name, files, "interconnect", where, lambda: in_kinds(kinds))
+    return _choose_among([INTERCONNECTS, *([folder] if folder else [])], name, where)
+
+
+def _choose_among(folders: Sequence[Path], name: str, where: str) -> Path:
+    """Return the file of an interconnect in the last folder that has it; else raise an `InputError`."""
+    files = {file.stem: file for folder in folders for file in folder.glob("*.yaml")}
+
+    def listing(names: Sequence[str]) -> str:
+        kinds = {name: kind for folder in folders for name, kind in kinds_in(folder).items()}
+        return in_kinds({name: kinds[name] for name in names if name in kinds})
+
+    choose(name, files, "interconnect", where, listing, f"ls {' '.join(map(str, folders))}")
     return files[name]
 
 
