@@ -58,7 +58,7 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         ]
         groups.setdefault(_title(contest, contests, labels, has_baseline), []).extend(rows)
     units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
-    compared = ["Against its baseline", f"{units.capitalize()} for the baseline's best"]
+    compared = ["Against its baseline", f"{units.capitalize()} for the same speedup"]
     if not has_baseline:
         compared = ["Next to the fastest (estimate)", f"{units.capitalize()} of the fastest"]
     columns = [
@@ -195,7 +195,7 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
 
 
 def _needed_count(contest: Contest, peak: Line) -> str:
-    """Write which count of a curve reaches its baseline's best, or why that is not known."""
+    """Write which count of a curve has the speedup of its baseline's best, or why that is not known."""
     equivalents = as_lines(_rows_about(contest.against_baseline(contest.equivalent), peak))
     if not equivalents:
         return MISSING
@@ -212,11 +212,11 @@ def _needed_count(contest: Contest, peak: Line) -> str:
         return MISSING
     limits_text = _limits_text(line)
     nodes = _nodes_in_brackets(rows_like(contest.scaling, peak), needed)
-    return f"{needed}{limits_text} of {formats.plain(baseline_count)}{nodes}"
+    return f"{needed}{limits_text}{nodes}, baseline {formats.plain(baseline_count)}"
 
 
 def _needed_by_baseline(contest: Contest, peak: Line) -> str:
-    """Write which count of the baseline reaches the best of a slower curve; empty if that is not known."""
+    """Write which count of the baseline matches the best of a slower curve; empty if that is not known."""
     reversed_rows = contest.equivalent[
         contest.equivalent["reversed"]
         & (contest.equivalent["interconnect"] == contest.baseline)
@@ -227,7 +227,7 @@ def _needed_by_baseline(contest: Contest, peak: Line) -> str:
         return ""
     line = lines[0]
     needed = f"{whole_count(line['equivalent_processes'])}{_limits_text(line)}"
-    return f"baseline matches its {formats.plain(line['baseline_processes'])} with {needed}"
+    return f"{formats.plain(line['baseline_processes'])}, baseline {needed}"
 
 
 def _limits(line: Line) -> list[float]:
