@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -138,6 +138,35 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
     if "withheld" in table:
         judged = np.where(table["withheld"].notna(), table["withheld"], judged)
     return judged
+
+
+def could_decide(tables: Mapping[str, pd.DataFrame], names_baseline: bool, alpha: float) -> bool:
+    """Return whether a test of a report could have shown a direction, whatever the times.
+
+    Only then does the report use up a share of the error rate. Tests of drift and spread do not count, since
+    they compare no interconnects.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        Tables of the report, as `corrected` makes them. Others are skipped.
+    names_baseline : bool
+        Whether the study names its baselines. Otherwise the title tests a comparison without correction.
+    alpha : float
+        See `corrected`.
+    """
+    for table in tables.values():
+        if "least_p" not in table:
+            continue
+        tested = table[table["p_value"].notna()]
+        verdicts_on_tests = [tested["verdict"]]
+        if "best_verdict" in table:
+            verdicts_on_tests.append(table["best_verdict"][table["best_p_value"].notna()])
+        if any((texts.map(outcome) != "untestable").any() for texts in verdicts_on_tests):
+            return True
+        if not names_baseline and (tested["least_p"] <= alpha).any():
+            return True
+    return False
 
 
 def outcome(verdict: str | None) -> str:

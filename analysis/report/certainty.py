@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE, UNKNOWN_TURNS
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE, UNKNOWN_TURNS, could_decide
 from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
@@ -257,6 +257,8 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
         return ""
     # The next report tests at a quarter of the first report's level, each later report at half of the last.
     stricter = 2 if len(study.looks) < 2 else 1
+    if not could_decide(tables, study.names_baseline, facts.all_settings().alpha):
+        stricter = 0  # this report uses up none of the level
     blocks = max(as_float(line["blocks_needed"]) for line in comparisons)
     blocks += stricter if blocks > study.blocks else 0
     effect = "could decide the first of them"

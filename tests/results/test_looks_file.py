@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from refused import refusal
@@ -69,11 +70,34 @@ def facts(blocks, recorded=None, **study):
     return Facts(study=AboutStudy(blocks=blocks, blocks_recorded=recorded, **study), made="2026-11-23")
 
 
+def tables(verdict="not distinguishable", p_value=0.4, least_p=0.03):
+    """A table with one comparison."""
+    columns = {"p_value": p_value, "least_p": least_p, "verdict": verdict}
+    return {"improvement": pd.DataFrame([columns]), "peaks": pd.DataFrame({"reached": [True]})}
+
+
+@pytest.mark.parametrize(
+    ("made", "names_baseline", "is_look"),
+    [
+        (tables(), True, True),
+        (tables("untestable with 5 blocks", least_p=0.06), False, False),
+        (tables("untestable with 6 blocks"), True, False),  # one of two comparisons
+        (tables("untestable with 6 blocks"), False, True),  # the title tests it without correction
+        (tables(None, np.nan, np.nan), True, False),
+        ({}, True, False),
+    ],
+)
+def test_a_report_that_could_not_decide_a_comparison_is_no_look(tmp_path, made, names_baseline, is_look):
+    file = tmp_path / "looks.json"
+    note_look(file, facts(6, names_baseline=names_baseline), made)
+    assert looks(file, 8, whole=True) == ([6, 8] if is_look else [8])
+
+
 def test_looks_are_whole_reports_of_more_blocks(tmp_path):
     file = tmp_path / "looks.json"
     assert looks(file, 6, whole=True) == [6] and looks(file, 6, whole=False) == []
     for study_facts in (facts(6, 2), facts(6), facts(6), facts(12, 7), facts(12)):
-        note_look(file, study_facts)
+        note_look(file, study_facts, tables())
     assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12]
     assert looks(file, 24, whole=True) == [6, 12, 24] and looks(file, 24, whole=False) == [6, 12]
     assert looks(file, 12, whole=True) == [6, 12]  # made again, it is the look that it was
@@ -88,10 +112,10 @@ def test_a_report_of_runs_that_no_longer_count_is_no_look(tmp_path):
     file = tmp_path / "looks.json"
     before, after = "2026-11-20T12:00:00.000+00:00", "2026-11-24T12:00:00.000+00:00"
     for study_facts in (facts(6), facts(12)):
-        note_look(file, study_facts, before)
+        note_look(file, study_facts, tables(), before)
     assert looks(file, 6, True, after) == [6] and looks(file, 9, True, after) == [9]
     for _ in range(2):
-        note_look(file, replace(facts(6), made="2026-11-25"), after)
+        note_look(file, replace(facts(6), made="2026-11-25"), tables(), after)
     assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12, 6]
     assert looks(file, 9, True, after) == [6, 9]
     assert looks(file, 9, True, before) == [6, 12, 9]
@@ -107,8 +131,8 @@ def test_the_first_run_that_counts_is_a_run_of_the_study(valid, start):
 def test_imports_alone_and_studies_with_a_target_have_no_looks(tmp_path):
     file = tmp_path / "looks.json"
     target = AboutTarget(5.0, 20, 6, 1.0, 4.0, 0.5, True, "the target was reached")
-    note_look(file, facts(8, until=target))
-    note_look(file, Facts(study=AboutStudy(blocks=6)))
+    note_look(file, facts(8, until=target), tables())
+    note_look(file, Facts(study=AboutStudy(blocks=6)), tables())
     assert not file.exists()
 
 

@@ -1,4 +1,7 @@
-"""Looks at the results of a study. A look is a complete report; the study may be extended after it."""
+"""Looks at the results of a study: complete reports that could decide a comparison.
+
+The study may be extended after a look.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.curves.outcomes import could_decide
 from analysis.runs.facts import Facts
+from analysis.runs.frames import Tables
 from workflows.domain import InputError, Repetition
 from workflows.inputs import check
 from workflows.plan.design import Design
@@ -76,14 +81,17 @@ def looks(file: Path, blocks: int | None, whole: bool, since: str = "") -> list[
     return noted if blocks in noted else [*noted, blocks]
 
 
-def note_look(file: Path, facts: Facts, since: str = "") -> None:
+def note_look(file: Path, facts: Facts, tables: Tables, since: str = "") -> None:
     """Note a look in a file if the report is complete, and the first such report of the runs that count.
 
-    Reports of a study with a target are no looks, because the level of its intervals allows for them. For
-    `since` see `looks`.
+    A report without a test that could decide a comparison is no look: it cannot state a false direction, so
+    later reports may use the whole level. Reports of a study with a target are no looks either, because the
+    level of its intervals allows for them. For `since` see `looks`.
     """
     study, noted = facts.study, _read(file)
     if study.unfinished or study.until or study.blocks_recorded is None:
+        return
+    if not could_decide(tables, study.names_baseline, facts.all_settings().alpha):
         return
     if study.blocks in [look["blocks"] for look in noted if _counts(look, since)]:
         return

@@ -28,7 +28,7 @@ def report(runs: Path, tables: Path, facts: Path, published: Path, folder: Path)
     study = read_complete(runs), read_tables(tables), read_facts(facts)
     write_report(*study, read_published(published), folder)
     write_proposals(*study, folder)
-    note_look(StudyPaths(folder).looks, study[2], first_start(study[0]))
+    note_look(StudyPaths(folder).looks, study[2], study[1], first_start(study[0]))
 
 
 if __name__ == "__main__":
