@@ -8,8 +8,9 @@ from analysis.curves.outcomes import AT_LEAST, AT_MOST, MEDIANS_DISAGREE, outcom
 from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
-from analysis.runs.facts import AboutStudy
+from analysis.runs.facts import AboutStudy, outdated_runs
 from analysis.runs.frames import as_float, is_missing, unit_of
+from analysis.runs.runs import count_validity, is_outdated
 from analysis.runs.settings import NODES
 
 WEAK = "Scaling is weak: the size grows with the processes."
@@ -30,6 +31,23 @@ OF_SPEEDUPS = (
     "an interval of a speedup needs 5 blocks of the point and of its reference, or 4 imported runs without "
     "blocks"
 )
+
+
+def invalid_runs(runs: pd.DataFrame) -> str:
+    """Count the invalid and the outdated runs, in a clause for each; empty if every run is valid."""
+    validity = count_validity(runs)
+    clauses = []
+    if validity.invalid:
+        verb = "is" if validity.invalid == 1 else "are"
+        text = f"{formats.whole(validity.invalid)} of {counted(validity.current, 'run')} {verb} invalid"
+        text += " and left out"
+        if stopped := int((runs["censored"] & ~is_outdated(runs)).sum()) if "censored" in runs else 0:
+            limit = "was stopped at its time limit" if stopped == 1 else "were stopped at their time limits"
+            text += f", except {formats.whole(stopped)} that {limit}: the limit is a lower bound of the time"
+        clauses.append(text)
+    if validity.outdated:
+        clauses.append(outdated_runs(validity.outdated))
+    return ". ".join(clauses)
 
 
 def processes(*counts: float) -> str:

@@ -17,6 +17,7 @@ from analysis.presentation.contests import (
 )
 from analysis.presentation.formats import MOST, counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
+from analysis.presentation.sentences import invalid_runs
 from analysis.report.contrast import Contrast, why_undecided
 from analysis.runs.columns import IMPROVEMENT_KEY
 from analysis.runs.facts import Facts
@@ -168,7 +169,7 @@ def _count_withheld(reasons: Sequence[str]) -> str:
 
 
 def count_runs(runs: pd.DataFrame) -> str:
-    """Count the valid runs of each kind, then the stopped, invalid and disturbed runs."""
+    """Count the valid runs of each kind, then the invalid, outdated and disturbed runs."""
     valid_runs = []
     for kind, origin in ORIGINS.items():
         number = int((runs["valid"] & (runs["kind"] == kind)).sum())
@@ -177,13 +178,8 @@ def count_runs(runs: pd.DataFrame) -> str:
     counts = [listed(valid_runs)] if valid_runs else []
     if (runs["valid"] & (runs["kind"] == "simulated")).any():
         counts.append(OF_SIMULATED)
-    stopped = int(runs["censored"].sum()) if "censored" in runs else 0
-    if stopped:
-        verb = "was" if stopped == 1 else "were"
-        counts.append(f"{counted(stopped, 'run')} {verb} stopped at a time limit, which gives a lower bound")
-    invalid = int((~runs["valid"]).sum()) - stopped
-    if invalid:
-        counts.append(f"{counted(invalid, 'run')} {'is' if invalid == 1 else 'are'} invalid and left out")
+    if invalid := invalid_runs(runs):
+        counts.append(invalid)
     disturbed, observed = count_disturbed(runs)
     if disturbed:
         counts.append(

@@ -209,9 +209,17 @@ class Counts(JsonPart):
     simulated: int | None = None
     imported: int | None = None
     invalid: int | None = None
+    outdated: int = 0
     reason: str | None = None
     reason_runs: int | None = None
     lost: Sequence[str] = ()
+
+
+def outdated_runs(number: int) -> str:
+    """Return the clause that counts runs of an earlier version of the case or its settings."""
+    runs, them = ("run is", "it") if number == 1 else ("runs are", "them")
+    changed = f"the case, the interconnect or the site file changed after {them}"
+    return f"{number} {runs} outdated and left out: {changed}"
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {

@@ -10,7 +10,7 @@ import csv
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -47,6 +47,8 @@ LOSS = "loss"
 """Column with the reason why a run does not count; empty for a run that counts."""
 INTERRUPTED = "interrupted"
 """Value of column `LOSS` for a run that ended with its job."""
+OUTDATED = "outdated"
+"""Value of column `LOSS` for a run after which its case, its interconnect or the site file changed."""
 SOLVER_ITERATIONS = "solver_iterations."
 GLOBAL_ARRAYS = ("global_array_calls.", "global_array_bytes.", "global_array_remote_bytes.")
 RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)
@@ -193,8 +195,8 @@ FURTHER_COLUMNS = {
         "One-way time of an empty message when the run's interconnect was attested, the lowest of several."
     ),
     "loss": (
-        "Why a run does not count: `failed`, `stopped`, `interrupted`, `noise` or `invalid`, as "
-        "in `core_hours`; empty if it counts."
+        "Why a run does not count: `failed`, `stopped`, `interrupted`, `noise`, `invalid` or `outdated`, "
+        "as in `core_hours`; empty if it counts."
     ),
     "job, node_names": ("Number of the run's job on a cluster; names of its nodes, separated by blanks."),
     "energy_source": "Meter that counted `energy_joules`.",
@@ -360,6 +362,38 @@ def valid_rows(runs: pd.DataFrame) -> pd.DataFrame:
 def timed_rows(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the valid and the censored rows, whose time or lower bound is known."""
     return runs[runs["valid"] | runs["censored"]] if "censored" in runs else valid_rows(runs)
+
+
+def is_outdated(runs: pd.DataFrame) -> pd.Series:
+    """Return whether the case, the interconnect or the site file of each run changed after the run."""
+    if LOSS not in runs:
+        return pd.Series(False, runs.index)
+    return runs[LOSS].eq(OUTDATED).fillna(False).astype(bool)
+
+
+class Validity(NamedTuple):
+    """Numbers of the runs that count, that failed a check, and that a change has outdated.
+
+    Attributes
+    ----------
+    valid, invalid, outdated : int
+        Their sum is the number of all runs. A run that was stopped at its time limit is invalid.
+    """
+
+    valid: int
+    invalid: int
+    outdated: int
+
+    @property
+    def current(self) -> int:
+        """Number of runs that are not outdated."""
+        return self.valid + self.invalid
+
+
+def count_validity(runs: pd.DataFrame) -> Validity:
+    """Count the valid, the invalid and the outdated rows of a runs table."""
+    valid, outdated = int(runs["valid"].sum()), int(is_outdated(runs).sum())
+    return Validity(valid, len(runs) - valid - outdated, outdated)
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

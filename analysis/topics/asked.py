@@ -12,6 +12,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.network_words import size_text
+from analysis.runs.runs import count_validity
 from analysis.topics.topic import Topic
 
 Factors = Mapping[str, Any]
@@ -106,7 +107,8 @@ def _extent(content: Content) -> str:
     if levels != [1]:
         text += f", at oversubscription {listed(map(str, levels))} (processes per core)"
     simulated = int((runs["kind"] == "simulated").sum())
-    recorded, invalid = len(runs) - simulated, int((~runs["valid"]).sum())
+    validity = count_validity(runs)
+    recorded, invalid = validity.current - simulated, validity.invalid
     points = counted(simulated, "simulated point")
     if not recorded:
         return f"{text}: {points}."
@@ -115,6 +117,8 @@ def _extent(content: Content) -> str:
     if planned is not None and planned - simulated != recorded:
         text += f" of {formats.whole(planned - simulated)} planned"
     text += f", {formats.whole(invalid) if invalid else 'none'} of them invalid"
+    if validity.outdated:
+        text += f", {counted(validity.outdated, 'outdated run')}"
     return f"{text}, and {points}." if simulated else f"{text}."
 
 

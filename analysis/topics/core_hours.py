@@ -10,7 +10,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import listed
 from analysis.runs.columns import COUNT, NUMBER, TEXT, described, table_schema, table_schemas, validated
 from analysis.runs.frames import as_lines
-from analysis.runs.runs import INTERRUPTED, LOSS
+from analysis.runs.runs import INTERRUPTED, LOSS, OUTDATED
 from analysis.topics.topic import Topic
 
 COUNTED, UNUSED, WAITED, PREPARED = "counted", "unused", "waited", "prepared"
@@ -23,7 +23,8 @@ MEANING = {
     "stopped": "runs stopped at their time limit",
     INTERRUPTED: "runs that ended with their job",
     "noise": "runs that something else disturbed",
-    "invalid": "runs with a wrong answer or place, over another link than their label says, or outdated",
+    "invalid": "runs with a wrong answer or place, or over another link than their label says",
+    OUTDATED: "runs after which the case, the interconnect or the site file changed",
 }
 """Meaning of each use of core hours, in the order of the table."""
 
@@ -37,7 +38,8 @@ CORE_HOURS = table_schemas(
             "`counted` runs; cores of a job left `unused` by its current run; time `waited` for an "
             "idle machine or, by accounting, between runs; jobs without runs, which `prepared`; runs "
             "that `failed`, were `stopped` at their time limit, were `interrupted` by the end of "
-            "their job, were disturbed by others (`noise`), or are `invalid` for other reasons.",
+            "their job, were disturbed by others (`noise`), are `invalid` for other reasons, or are "
+            "`outdated`.",
         ),
         runs=described(COUNT, "Number of runs."),
         core_hours=described(

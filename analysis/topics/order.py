@@ -17,6 +17,7 @@ from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
 from analysis.runs.errors import one_line
 from analysis.runs.frames import Line, as_lines
+from analysis.runs.runs import OUTDATED
 from analysis.topics.quality.tables import OUTLIER_RULE, flag_outliers, points_of, run_names
 from analysis.topics.topic import Topic
 
@@ -128,7 +129,9 @@ def _hover_text(row: Line, labels: Labels) -> str:
     """Write time, deviation and validity of a repetition."""
     deviation = formats.percent(row["deviation_percent"], signed=True)
     value = f"{row['name']}: {formats.seconds(row['seconds'])} ({deviation})"
-    invalid = "" if row["valid"] else f", invalid: {one_line(row['reason'])}"
+    reason = one_line(row["reason"])
+    word = "" if reason.startswith(OUTDATED) else "invalid: "  # the reason of an outdated run states that
+    invalid = "" if row["valid"] else f", {word}{reason}"
     invalid += ", outlier" if row["outlier"] else ""
     name = labels.interconnect(row["interconnect"], row["kind"])
     return point_text(labels, row, name, value + invalid)
@@ -174,7 +177,7 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
         number, verb = formats.counted(beyond_limit, "run"), "is" if beyond_limit == 1 else "are"
         sentences.append(f"{number} beyond {formats.percent(limit)} {verb} drawn at the edge.")
     if (~ordered["valid"] & ordered["deviation_percent"].notna()).any():
-        sentences.append("Crosses are invalid runs.")
+        sentences.append("Crosses are invalid or outdated runs.")
     if noisy:
         sentences.append(
             "The bottom panel shows noise: the share of a run's wall time in which some process waited for "

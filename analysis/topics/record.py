@@ -13,9 +13,10 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.presentation.sentences import AT_TARGET, coverage_sentence
+from analysis.presentation.sentences import AT_TARGET, coverage_sentence, invalid_runs
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.runs.frames import Line, is_missing
+from analysis.runs.runs import is_outdated
 from analysis.runs.settings import NODES
 from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE
 from analysis.topics.quality.tables import is_without_block, run_names
@@ -207,13 +208,10 @@ def invalid_blocks(content: Content) -> list[Block]:
     if invalid.empty and len(runs):
         blocks.append(paragraph("Every recorded run is valid."))
     if len(invalid):
-        text = f"{formats.whole(len(invalid))} of {counted(len(runs), 'run')} "
-        text += "is invalid" if len(invalid) == 1 else "are invalid"
-        text += ". No estimate uses invalid runs"
-        if stopped := int(invalid["censored"].sum()) if "censored" in invalid else 0:
-            limit = "was stopped at its time limit" if stopped == 1 else "were stopped at their time limits"
-            text += f", except {formats.whole(stopped)} that {limit}: the limit is a lower bound of the time"
-        blocks.append(paragraph(f"{text}."))
+        blocks.append(paragraph(f"{invalid_runs(runs)}."))
+        if not (days := runs.loc[is_outdated(runs), "started"].dropna().str[:10]).empty:
+            last = f" to {days.max()}" if days.max() != days.min() else ""
+            blocks.append(paragraph(f"Dates of the outdated runs (UTC): {days.min()}{last}."))
         blocks.append(_invalid_table(runs, labels))
     blocks += _unknown_medians(content) + _missing_repetitions(content)
     if left_out := content.facts.left_out:
@@ -239,7 +237,7 @@ def _unknown_medians(content: Content) -> list[Block]:
 
 
 def _invalid_table(runs: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate the reasons of invalid repetitions, in a row for each case and reason."""
+    """Tabulate the reasons of invalid and outdated repetitions, in a row for each case and reason."""
     invalid = runs.assign(name=run_names(runs))[~runs["valid"]]
     lines: list[Line] = []
     for (case, reason), rows in invalid.groupby(["case", "reason"], dropna=False, sort=False):
@@ -264,7 +262,7 @@ def _invalid_table(runs: pd.DataFrame, labels: Labels) -> Block:
         texts("First", str, "first"),
         texts("Reason", str, "reason"),
     ]
-    caption = "Invalid runs, with a row for each case and reason. runs.csv has every run."
+    caption = "Invalid and outdated runs, with a row for each case and reason. runs.csv has every run."
     if len(lines) > MOST_INVALID:
         caption += f" The table shows the first {MOST_INVALID} of {len(lines)} rows."
     return line_table(caption, fields, lines[:MOST_INVALID])
@@ -280,8 +278,10 @@ def _missing_repetitions(content: Content) -> list[Block]:
     blocks: list[Block] = []
     facts, labels = content.facts, content.labels
     planned, recorded = facts.runs.planned, facts.runs.recorded
-    if planned is not None and recorded is not None and recorded < planned:
-        missing = f"{formats.whole(planned - recorded)} of {counted(planned, 'planned run')}"
+    if planned is not None and recorded is not None and recorded - facts.runs.outdated < planned:
+        missing = (
+            f"{formats.whole(planned - recorded + facts.runs.outdated)} of {counted(planned, 'planned run')}"
+        )
         blocks.append(paragraph(f"The study lacks {missing}."))
     planned_blocks = facts.study.blocks
     if planned_blocks is None:

@@ -23,7 +23,6 @@ from workflows.paths import CASES, ROOT
 from workflows.plan.jobs import batches
 from workflows.plan.plan import make_plan
 from workflows.plan.records import write_record
-from workflows.results.collect import EARLIER_INPUTS
 
 pytestmark = pytest.mark.slow
 
@@ -100,7 +99,7 @@ class Edited:
     def counted(self) -> list[int]:
         """Attempts of the runs that were made with the files as they are now, in order."""
         runs = pd.read_csv(self.results / "runs.csv")
-        return sorted(runs.loc[runs["reason"] != EARLIER_INPUTS, "attempt"])
+        return sorted(runs.loc[runs["loss"] != "outdated", "attempt"])
 
     def valid(self) -> list[int]:
         """Attempts of the valid runs, in order."""
@@ -110,7 +109,7 @@ class Edited:
     def answers(self) -> set[float]:
         """Answers of the runs that count."""
         runs = pd.read_csv(self.results / "runs.csv")
-        return set(runs.loc[runs["reason"] != EARLIER_INPUTS, "answer"])
+        return set(runs.loc[runs["loss"] != "outdated", "answer"])
 
 
 @pytest.fixture

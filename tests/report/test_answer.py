@@ -299,7 +299,7 @@ class TestWhatCounts:
     def test_invalid_runs_are_not_counted_as_measured(self):
         assert plain(certainty.count_runs(self.runs())) == (
             "12 runs measured and 1 point simulated. Simulated points are predictions from replayed traces, with "
-            "a band and without a test (docs/validation.md states their errors). 6 runs are invalid and left out"
+            "a band and without a test (docs/validation.md states their errors). 6 of 19 runs are invalid and left out"
         )
 
     def test_imported_rows_without_a_kind_are_not_called_published(self):
@@ -309,7 +309,19 @@ class TestWhatCounts:
     def test_runs_stopped_at_a_time_limit_are_a_lower_bound(self):
         runs = self.runs()
         sentences = plain(certainty.count_runs(runs.assign(censored=~runs["valid"])))
-        assert sentences.endswith(". 6 runs were stopped at a time limit, which gives a lower bound")
+        assert sentences.endswith(
+            ". 6 of 19 runs are invalid and left out, except 6 that were stopped at their time limits: the limit is "
+            "a lower bound of the time"
+        )
+
+    def test_outdated_runs_are_no_invalid_runs(self):
+        runs = self.runs()
+        changed = runs.assign(loss=(~runs["valid"]).map({True: "outdated", False: None}))
+        sentences = plain(certainty.count_runs(changed))
+        assert sentences.endswith(
+            ". 6 runs are outdated and left out: the case, the interconnect or the site file changed after them"
+        )
+        assert "invalid" not in sentences
 
     def test_disturbed_runs_are_counted_among_the_valid_ones(self):
         busy = self.runs().assign(foreign_cores=0.5)

@@ -123,7 +123,7 @@ class TestWords:
 
     def test_invalid_missing_and_left_out_points(self, report):
         sentences = plain(part(report, "invalid"))
-        assert "1 of 312 runs is invalid. No estimate uses invalid runs." in sentences
+        assert "1 of 312 runs is invalid and left out" in sentences
         assert "stopped at 120 s" in sentences
         assert "infiniband: there is no such device here." in sentences
         assert "Duct elbow, GigE (emu), 4 processes, oversubscription 1: 11" in sentences
@@ -270,18 +270,48 @@ class TestPoorStudies:
         sentences = plain(part(make_report(runs.assign(foreign_cores=0.5), tables, facts, []), "words"))
         valid = int(runs["valid"].sum())
         assert f"Other programs disturbed {valid} of {valid} valid runs: " in sentences
-        assert re.search(rf"{len(runs) - valid} runs? (is|are) invalid and left out", sentences)
+        assert re.search(
+            rf"{len(runs) - valid} of {len(runs)} runs? (is|are) invalid and left out", sentences
+        )
 
     def test_page_one_of_an_unfinished_study_counts_invalid_runs(self):
         runs, tables, facts = make_study(make_runs(2), blocks=3, blocks_recorded=2)
         runs.loc[0, ["valid", "reason"]] = [False, "wrong answer"]
         sentences = plain(part(make_report(runs, tables, facts, []), "answer"))
-        assert "So far: " in sentences and ". 1 run is invalid and left out." in sentences
+        assert "So far: " in sentences and re.search(r"\. 1 of \d+ runs is invalid and left out\.", sentences)
 
     def test_page_one_without_a_valid_run_counts_the_runs(self):
         runs = make_runs(2, cases=("elbow",)).assign(valid=False, reason="wrong answer")
         sentences = plain(part(whole(make_study(runs, baselines=[])), "answer"))
-        assert "No run is valid" in sentences and f"{len(runs)} runs are invalid and left out" in sentences
+        assert (
+            "No run is valid" in sentences
+            and f"{len(runs)} of {len(runs)} runs are invalid and left out" in sentences
+        )
+
+    def test_every_section_counts_runs_before_a_change_as_outdated(self):
+        """With the numbers of a case that was edited once: as many runs before the change as after it."""
+        runs, tables, facts = make_study(make_runs(2))
+        reason = "outdated: the case changed after the run"
+        earlier = runs.assign(
+            valid=False,
+            loss="outdated",
+            reason=reason,
+            block=runs["block"] + 2,
+            started="2026-10-01T08:00:00",
+        )
+        number = len(runs)
+        both = pd.concat([runs.assign(loss=None), earlier], ignore_index=True)
+        both["loss"] = both["loss"].astype("str")
+        counts = Counts(planned=number, recorded=2 * number, invalid=0, outdated=number)
+        report = make_report(both, tables, replace(facts, runs=counts), [])
+        assert f"{number} runs are outdated and left out: " in plain(part(report, "words"))
+        assert f": {number} runs, none of them invalid, {number} outdated runs." in plain(
+            part(report, "asked")
+        )
+        sentences = plain(part(report, "invalid"))
+        assert f"{number} runs are outdated and left out: " in sentences and "are invalid" not in sentences
+        assert "Dates of the outdated runs (UTC): 2026-10-01." in sentences and reason in sentences
+        assert "The study lacks" not in sentences
 
     def test_equal_reasons_of_a_case_have_one_row_with_the_number_of_runs(self):
         """Two cases of 12 blocks, with two process counts over loopback at two levels."""

@@ -15,6 +15,7 @@ from workflows.plan.announce import print_results
 from workflows.results.collect import loss
 from workflows.results.facts import outcome
 
+CHANGED = "outdated: the case changed after the run"
 NO_LIBRARY = "exit status 1: ImportError: libmpi.so.12"
 
 
@@ -44,6 +45,19 @@ def test_the_line_before_the_last_counts_invalid_runs_with_their_reason(tmp_path
         f"3 of 5 runs are invalid, 2 of them: slow\ndone: results: {tmp_path}\n"
     )
     assert "1 of 2 runs is invalid: slow\n" in printed(tmp_path, table[1:3], capsys)
+
+
+def test_outdated_runs_are_not_counted_as_invalid(tmp_path, capsys):
+    table = runs(("memory", None), ("memory", "slow"), ("memory", CHANGED), ("memory", CHANGED))
+    table["loss"] = [None, "failed", "outdated", "outdated"]
+    assert printed(tmp_path, table, capsys) == (
+        "1 of 2 runs is invalid: slow\n2 runs are outdated and left out: the case, the interconnect or the site "
+        f"file changed after them\ndone: results: {tmp_path}\n"
+    )
+    assert refusal(SystemExit, printed, tmp_path, table[2:3], capsys) == (
+        "nodeworth: no run over memory is valid; 1 run is outdated and left out: the case, the interconnect or "
+        f"the site file changed after it; results of the others: {tmp_path}"
+    )
 
 
 def test_a_study_that_has_lost_an_interconnect_has_failed(tmp_path, capsys):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from analysis.runs.facts import Counts
+from analysis.runs.facts import Counts, outdated_runs
 from workflows.applications import application
 from workflows.domain import InputError, Point, Repetition, counted
 from workflows.launch.cpu_quota import cpu_quota
@@ -327,15 +327,16 @@ def print_results(paths: StudyPaths) -> None:
         If no run over an interconnect is valid: the study cannot make its comparison.
     """
     runs = read_facts(paths.facts).runs
-    invalid = _invalid_runs(runs)
+    invalid, outdated = _invalid_runs(runs), outdated_runs(runs.outdated) if runs.outdated else ""
     results = paths.results.absolute()
     report = results / "report.pdf"
     noun, path = ("report", report) if report.exists() else ("results", results)
     if runs.lost:
         lost = ", ".join(runs.lost)
-        sys.exit(f"nodeworth: no run over {lost} is valid; {invalid}; {noun} of the others: {path}")
-    if invalid:
-        print(invalid, file=sys.stderr)
+        why = "; ".join(filter(None, (invalid, outdated)))
+        sys.exit(f"nodeworth: no run over {lost} is valid; {why}; {noun} of the others: {path}")
+    for line in filter(None, (invalid, outdated)):
+        print(line, file=sys.stderr)
     print(f"done: {noun}: {path}", file=sys.stderr)
 
 
@@ -359,11 +360,11 @@ def closing_lines(paths: StudyPaths) -> list[str]:
 
 
 def _invalid_runs(runs: Counts) -> str:
-    """Return the number of invalid runs with their most frequent reason; empty if all runs are valid."""
+    """Return the number of invalid runs with their most frequent reason; empty if no run is invalid."""
     if not runs.invalid:
         return ""
     verb = "is" if runs.invalid == 1 else "are"
-    line = f"{runs.invalid} of {runs.recorded} runs {verb} invalid"
+    line = f"{runs.invalid} of {(runs.recorded or 0) - runs.outdated} runs {verb} invalid"
     if not runs.reason_runs:
         return line
     share = "" if runs.reason_runs == runs.invalid else f", {runs.reason_runs} of them"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain
 from operator import attrgetter
@@ -19,6 +19,7 @@ from analysis.runs.runs import (
     INTERRUPTED,
     LOSS,
     NODE_NAMES,
+    OUTDATED,
     PREPARE_SECONDS,
     RECORDED,
     TableError,
@@ -40,7 +41,8 @@ from workflows.results.facts import facts
 from workflows.study.asked import Asked
 from workflows.study.imports import check_imported_names, check_pairs, check_references, imports_of
 
-EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
+_CHANGED = {"case": "the case", "interconnect": "the interconnect", "cluster": "the site file"}
+"""Names of the inputs of a run, by the keys of `Record.inputs`, in the reason why it is outdated."""
 _IDENTITY = (
     "study case application interconnect kind nodes processes cores oversubscription block repetition attempt"
 )
@@ -158,13 +160,13 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
             continue
         row = _row(record, str(path.relative_to(paths.results)), "run")
         row |= {"case": asked.study.case_of(point.case), "size": asked.cases[point.case].size}
-        is_outdated = record.inputs != plan.design.inputs(point)
-        reason = EARLIER_INPUTS if is_outdated else _judge(asked, record, expected_of(point.case))
+        outdated = _outdated(record, plan.design.inputs(point))
+        reason = outdated or _judge(asked, record, expected_of(point.case))
         row["valid"], row["reason"], row["site"] = reason is None, reason, asked.study.site
         row["censored"] = False
-        if record.exit and record.exit.timed_out and not is_outdated:
+        if record.exit and record.exit.timed_out and not outdated:
             row["censored"], row["seconds"] = True, record.exit.time_limit_seconds
-        row[LOSS] = loss(record, reason)
+        row[LOSS] = OUTDATED if outdated else loss(record, reason)
         row |= _job_columns(record) | _detail_columns(record)
         if reason is None:
             row |= _work_columns(paths, record) | _preparation_columns(paths, record)
@@ -254,6 +256,12 @@ def block_numbers(records: Sequence[Record], requests: Sequence[Rerun]) -> list[
         record.block + offsets[_group_key(record), planned]
         for record, planned in zip(records, sets, strict=True)
     ]
+
+
+def _outdated(record: Record, inputs: Mapping[str, str | None]) -> str | None:
+    """Return what changed after a run, whose current inputs have the digests `inputs`; None if nothing."""
+    changed = [name for key, name in _CHANGED.items() if record.inputs.get(key) != inputs.get(key)]
+    return f"outdated: {' and '.join(changed)} changed after the run" if changed else None
 
 
 def _judge(asked: Asked, record: Record, expected: Expected) -> str | None:

@@ -26,7 +26,7 @@ from analysis.runs.facts import (
     Host,
     Site,
 )
-from analysis.runs.runs import complete_runs
+from analysis.runs.runs import complete_runs, count_validity, is_outdated
 from analysis.runs.settings import Settings
 from workflows.domain import InputError, Interconnect
 from workflows.measure.answers import read_expected
@@ -131,7 +131,8 @@ def outcome(runs: pd.DataFrame, planned: int) -> Counts:
         Number of planned repetitions, without simulated points and imported runs.
     """
     valid = runs["valid"].astype(bool)
-    reasons = runs.loc[~valid, "reason"].value_counts()
+    validity = count_validity(runs.assign(valid=valid))
+    reasons = runs.loc[~valid & ~is_outdated(runs), "reason"].value_counts()
     any_valid = valid.groupby(runs["interconnect"], sort=False).any()
     origins = runs["origin"].value_counts()
     return Counts(
@@ -139,7 +140,8 @@ def outcome(runs: pd.DataFrame, planned: int) -> Counts:
         recorded=len(runs),
         simulated=int(origins.get("replay", 0)),
         imported=int(origins.get("import", 0)),
-        invalid=int((~valid).sum()),
+        invalid=validity.invalid,
+        outdated=validity.outdated,
         reason=str(reasons.index[0]) if len(reasons) else None,
         reason_runs=int(reasons.iloc[0]) if len(reasons) else 0,
         lost=[str(name) for name in any_valid.index[~any_valid]],

@@ -87,7 +87,9 @@ def _description(asked: Asked, facts: Facts, applications: Sequence[str]) -> str
         f"Cases: {cases}." if cases else "",
         f"Interconnects: {interconnects}." if interconnects else "",
         f"Applications: {', '.join(applications)}." if applications else "",
-        "" if runs.recorded is None else f"{runs.recorded} repetitions, {runs.invalid} of them invalid.",
+        ""
+        if runs.recorded is None
+        else f"{runs.recorded} repetitions, {runs.invalid} of them invalid and {runs.outdated} outdated.",
         "Records of all runs, tables, figures, report, and the files to run it again with Nodeworth.",
     ]
     return " ".join(filter(None, sentences))
