@@ -114,5 +114,26 @@ def test_a_trial_run_gives_the_time_for_planning(tmp_path, monkeypatch):
     assert "limits.core_hours: 2 is too little" in refusal(InputError, check_cost, plan)
 
 
+def test_the_trial_run_of_a_case_that_was_edited_gives_no_time(tmp_path, monkeypatch):
+    """Else a study that is refused since its case takes too long would stay refused with a smaller case."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "case"
+    folder.mkdir()
+    (folder / "size.txt").write_text("large")
+    (tmp_path / "mine.yaml").write_text(
+        "name: mine\ncases: [{command: python3 -c pass, folder: case}]\ninterconnects: [shared_memory]\n"
+        "processes: [2]\nblocks: 1\n"
+    )
+    before = make_plan(tmp_path / "mine.yaml")
+    prepare(before.asked.cases["pass"], 1, before.paths.prepared("pass", 1))
+    expected = {"value": None, "source": "none", "trial_seconds": 4000.0}
+    before.paths.expected("pass").write_text(json.dumps(expected))
+    refusal(InputError, check_cost, make_plan(tmp_path / "mine.yaml"))
+    (folder / "size.txt").write_text("small")
+    plan = make_plan(tmp_path / "mine.yaml")
+    assert "guessed times: pass; a trial run comes first" in announcement(plan)
+    check_cost(plan)
+
+
 def test_nothing_was_printed():
     assert nearest_lines("Time: (.*)", [Line(0.1, " ")]) == "nothing was printed"

@@ -24,6 +24,7 @@ from workflows.plan.records import (
     recorded_block,
 )
 from workflows.study.asked import Asked, read_asked
+from workflows.study.cases import digest, was_edited
 from workflows.study.study import Study
 
 
@@ -108,12 +109,14 @@ def timed_by_trials(asked: Asked, paths: StudyPaths) -> Asked:
     """Return the study with estimated serial times for cases that state no time.
 
     The estimate of a case is the time of its trial run, in seconds, multiplied by the processes of that run.
-    Cases without a trial run so far stay in `Asked.untimed`.
+    Cases without a trial run so far stay in `Asked.untimed`, as do cases that were edited after their trial
+    run: an edit may make a case much shorter, so the earlier time must not lead to a refusal.
     """
     times = {
         name: json.loads(file.read_text())["trial_seconds"] * asked.cases[name].trial_processes
         for name in asked.untimed
         if (file := paths.expected(name)).exists()
+        and not was_edited(paths.prepared(name, 1), digest(asked.cases[name]))
     }
 
     def timed(cases: Mapping[str, Case]) -> dict[str, Case]:

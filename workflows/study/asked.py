@@ -47,7 +47,7 @@ class Asked:
     default_cases : dict of str to Case
         Every case at its default size, in a study with a ``scale``.
     untimed : frozenset of str
-        Cases without a stated time and without a trial run so far. Their time is a guess.
+        Cases without a stated time and without a trial run of their present version. Their time is a guess.
     never_run : frozenset of str
         Cases by path that had no trial run, since programs run in jobs only. Their time is a guess.
     """

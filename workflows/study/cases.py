@@ -108,6 +108,12 @@ def case_of_results(name: str, source: str | Mapping[str, Any] | None, *prepared
     return case
 
 
+def was_edited(folder: Path, case_digest: str) -> bool:
+    """Return whether a case with the digest `case_digest` was edited after it was prepared in a folder."""
+    prepared_from = folder / PREPARED_FROM
+    return prepared_from.exists() and prepared_from.read_text() != case_digest
+
+
 def check_prepared(folder: Path, case_digest: str) -> None:
     """Refuse a prepared case whose input was edited afterwards.
 
@@ -116,8 +122,7 @@ def check_prepared(folder: Path, case_digest: str) -> None:
     InputError
         The digest of the input has changed: one line.
     """
-    prepared_from = folder / PREPARED_FROM
-    if not prepared_from.exists() or prepared_from.read_text() != case_digest:
+    if not (folder / PREPARED_FROM).exists() or was_edited(folder, case_digest):
         raise InputError(
             f"{folder}: prepared from other files of the case than its present files: give the same command "
             "again; if this line comes back, delete the folder"
