@@ -63,6 +63,12 @@ class Labels:
             return _with_kind(self.cut(name), kind if self.given == "with kind" else None)
         return _with_kind(self.full_name(name), kind) if self.full else short_name(self.cut(name), kind)
 
+    @property
+    def interconnect_head(self) -> str:
+        """Head of a column of interconnects: ``System`` if the study states that their nodes differ."""
+        types = {interconnect.node_type for interconnect in self.facts.interconnects.values()}
+        return "System" if len(types - {None}) > 1 else "Interconnect"
+
     def full_name(self, name: object) -> str:
         """Return the complete title of an interconnect."""
         return one_line(self.facts.interconnect(str(name)).title or name)

@@ -62,7 +62,7 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
     if not has_baseline:
         compared = ["Next to the fastest (estimate)", f"{units.capitalize()} of the fastest"]
     columns = [
-        *left("Interconnect"),
+        *left(labels.interconnect_head),
         *right(f"Best at ({units})", content.labels.speedup.capitalize(), time_head(contests, content.runs)),
         *left(*compared),
     ]

@@ -354,7 +354,7 @@ def adjusted_section(content: Content) -> Section | None:
     if rows["adjusted_percent"].notna().any():
         fields = [
             texts("Case", labels.case, "case"),
-            texts("Interconnect", labels.compared),
+            texts(labels.interconnect_head, labels.compared),
             numbers("Processes", formats.whole, "at_processes"),
             numbers("Improvement (%)", percent_cell("improvement")),
             numbers("Adjusted (%)", percent_cell("adjusted")),

@@ -440,7 +440,7 @@ def _table(rows: pd.DataFrame, caption: str, labels: Labels) -> Block:
 
     speedup = labels.speedup.capitalize()
     fields = [
-        texts("Interconnect", curve),
+        texts(labels.interconnect_head, curve),
         numbers("Processes", formats.whole, "processes"),
         numbers("Energy (J)", bracketed("energy_joules")),
         numbers("Greenup", bracketed("greenup")),

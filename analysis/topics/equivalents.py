@@ -145,7 +145,7 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         texts("Case", labels.case, "case"),
         numbers(labels.speedup.capitalize(), formats.number, "target_speedup"),
         numbers(f"{capital} of the baseline", formats.plain, "baseline_processes"),
-        texts("Interconnect", labels.compared),
+        texts(labels.interconnect_head, labels.compared),
         numbers(f"Equivalent {nouns}", equivalent_count),
         numbers(f"{capital} saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
     ]

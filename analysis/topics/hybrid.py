@@ -104,7 +104,7 @@ def hybrid_section(content: Content) -> Section | None:
     if len(lines) > MOST_ROWS:
         caption += f" The first {MOST_ROWS} rows; all rows are in tables/hybrid.csv."
     fields = [
-        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        texts(labels.interconnect_head, labels.interconnect, "interconnect", "kind"),
         numbers("Cores", formats.whole, "cores"),
         numbers("Processes × threads", _both_sizes),
         numbers("Time (s)", formats.number, "seconds"),

@@ -221,7 +221,7 @@ def node_loss(content: Content) -> Section | None:
         return lambda line: formats.bracketed(*interval(line, f"{part}_percent"))
 
     fields = [
-        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        texts(labels.interconnect_head, labels.interconnect, "interconnect", "kind"),
         numbers("Processes", formats.whole, "processes"),
         numbers("Efficiency", lambda line: formats.bracketed(*interval(line, "efficiency"))),
         *(numbers(f"{part.capitalize()} (% of the loss)", share(part)) for part in PART_NAMES),

@@ -139,7 +139,7 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
         rows = rows[rows["cores"] == rows.groupby("case")["cores"].transform("max")]
         caption += " The table shows the largest core count; tables/oversubscription.csv has the others."
     fields = [
-        texts("Interconnect", labels.curve),
+        texts(labels.interconnect_head, labels.curve),
         numbers("Cores", formats.whole, "cores"),
         numbers("Processes", formats.whole, "processes"),
         numbers("Time at one per core (s)", formats.number, "seconds_of_one"),

@@ -181,7 +181,7 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
             title = f"Oversubscription {curve['oversubscription']}" if several_levels else ""
             line = row([labels.curve(curve), *cells], "", curve["interconnect"])
             groups.setdefault(title, []).append(line)
-        columns = [*left("Interconnect"), *right(*map(labels.case, cases))]
+        columns = [*left(labels.interconnect_head), *right(*map(labels.case, cases))]
         blocks.append(table(caption, columns, groups))
     return blocks
 

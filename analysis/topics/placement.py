@@ -122,7 +122,7 @@ def _gains_table(content: Content) -> Block:
         return f"{formats.plain(placement)} against {formats.plain(baseline)}"
 
     fields = [
-        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        texts(labels.interconnect_head, labels.interconnect, "interconnect", "kind"),
         numbers("Processes", formats.whole, "processes"),
         numbers("Per node", against, "processes_per_node", "processes_per_node_of_baseline"),
         numbers("Time (s)", formats.number, "seconds"),

@@ -15,7 +15,9 @@ SLOW = {1: 100.0, 2: 52.0, 4: 28.0, 8: 16.0, 16: 12.0, 32: 14.0}
 SWIFT = {1: 100.0, 2: 50.0, 4: 25.0, 8: 12.5, 16: 6.3, 32: 3.2}
 
 
-def report_of(curves, baseline="slow", named=True, blocks=(1.0,), foreign_cores=0.0, **study):
+def report_of(
+    curves, baseline="slow", named=True, blocks=(1.0,), foreign_cores=0.0, interconnects=None, **study
+):
     runs = runs_table(
         row
         for name, times in curves.items()
@@ -23,7 +25,8 @@ def report_of(curves, baseline="slow", named=True, blocks=(1.0,), foreign_cores=
     )
     runs = runs.assign(foreign_cores=foreign_cores)
     baselines = (baseline,)
-    facts = Facts.of({"study": {"baselines": list(baselines), "names_baseline": named, **study}})
+    about = {"baselines": list(baselines), "names_baseline": named, **study}
+    facts = Facts.of({"study": about, "interconnects": interconnects or {}})
     return make_report(runs, make_tables(runs, Settings(baselines=baselines, draws=200)), facts, [])
 
 
@@ -61,6 +64,16 @@ def test_every_place_rounds_the_same_count_up():
     assert re.fullmatch(r"9 \[9, 9\] \(9 nodes\), baseline 16", plain(swift[5]))
     assert any(cell.startswith("8.34 [") for line in cells(exact) for cell in line)
     assert "The answer at the top rounds these values up to whole processes." in exact["caption"]
+
+
+@pytest.mark.parametrize(("other", "head"), [("c6i", "Interconnect"), ("c7i", "System")])
+def test_rows_whose_nodes_differ_are_systems(other, head):
+    nodes = {"slow": {"node_type": "c6i"}, "swift": {"node_type": other}}
+    report = report_of({"slow": SLOW, "swift": SWIFT}, interconnects=nodes)
+    for name in ("answer", "peaks", "improvement"):
+        tables = blocks(part(report, name), "table")
+        titles = [" ".join(column["title"]) for table in tables for column in table["columns"]]
+        assert {"Interconnect", "System"} & {*titles} == {head}
 
 
 def test_a_faster_baseline_needs_fewer_for_the_best_of_the_other():

@@ -125,7 +125,7 @@ def _table(changes: pd.DataFrame, labels: Labels) -> Block:
         return f"{pair}{labels.case(line['case'])}"
 
     fields = [
-        texts("Interconnect", labels.curve),
+        texts(labels.interconnect_head, labels.curve),
         numbers("Processes", formats.whole, "processes"),
         numbers("Per core", formats.whole, "oversubscription"),
         numbers("Time before (s)", formats.number, "seconds_before"),

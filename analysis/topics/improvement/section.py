@@ -47,7 +47,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     has_same_computing = bool(improvement["improvement_same_computing_low"].notna().any())
     fields = [
         texts("Case", labels.case, "case"),
-        texts("Interconnect", labels.compared),
+        texts(labels.interconnect_head, labels.compared),
         numbers(units_of(rows).capitalize(), _counts, "at_processes", "at_processes_other"),
         numbers("Improvement (%)", _improvement),
     ]
@@ -82,7 +82,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
 def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the means over the cases, one row per pair of interconnects and kind of mean."""
     fields = [
-        texts("Interconnect", labels.compared),
+        texts(labels.interconnect_head, labels.compared),
         texts("Mean", MEANS.get, "mean"),
         numbers("Cases", formats.whole, "cases"),
         numbers("Improvement (%)", percent_cell("improvement")),

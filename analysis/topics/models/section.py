@@ -66,7 +66,7 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
         numbers("Limit of speedup", formats.number, "limit_speedup"),
     ]
     fields = [
-        texts("Interconnect", lambda line: labels.curve(line, several_levels)),
+        texts(labels.interconnect_head, lambda line: labels.curve(line, several_levels)),
         texts("Best model", model_title, "model"),
         numbers("Held-out error (%)", lambda error: formats.fixed(error, 1), "held_out_percent"),
         numbers("Next best (%)", lambda error: formats.fixed(error, 1), "next_percent"),

@@ -166,7 +166,7 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
         return formats.percent(100 * as_float(of_draws), places=0)
 
     fields = [
-        texts("Interconnect", curve),
+        texts(labels.interconnect_head, curve),
         numbers("Nodes", formats.whole, "nodes"),
         numbers("Processes", formats.whole, "processes"),
         numbers(f"Price ({members['currency'].iloc[0]})", lambda line: amount(line, "cluster_price")),
@@ -191,7 +191,7 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
 
     fields = [
         texts("Case", labels.case, "case"),
-        texts("Interconnect", labels.compared),
+        texts(labels.interconnect_head, labels.compared),
         numbers("Nodes of the baseline", formats.whole, "baseline_nodes"),
         numbers("Equivalent nodes", formats.whole, "equivalent_nodes"),
         numbers("Pays at a node price", _break_even),
@@ -236,7 +236,7 @@ def _purchase_table(purchase: pd.DataFrame, labels: Labels) -> list[Block]:
             groups.setdefault(title, []).append(row(cells, "", line["interconnect"]))
     if not groups:
         return []
-    columns = [*left("Interconnect"), *right("Nodes", "Price", f"Mean {labels.speedup}"), *left("")]
+    columns = [*left(labels.interconnect_head), *right("Nodes", "Price", f"Mean {labels.speedup}"), *left("")]
     caption = (
         "The fastest cluster that each budget buys, for every interconnect with runs of all cases of the mix."
     )

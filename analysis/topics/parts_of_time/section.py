@@ -184,7 +184,7 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
         points = rows.groupby(point, sort=False, dropna=False)
         groups[labels.case(case)] = [_parts_row(parts_of_point, labels) for _, parts_of_point in points]
     columns = [
-        *left("Interconnect", "Site"),
+        *left(labels.interconnect_head, "Site"),
         *right("Threads", "Processes", *map(str.capitalize, (*_PREPARED, *RUN_PARTS))),
         *left("Largest parts of the main loop"),
     ]
@@ -237,7 +237,7 @@ def _efficiency_table(efficiency: pd.DataFrame, labels: Labels) -> Block:
     for case, rows in labels.by_case(ordered):
         groups[labels.case(case)] = [_efficiency_row(line, labels) for line in as_lines(rows)]
     columns = [
-        *left("Interconnect"),
+        *left(labels.interconnect_head),
         *right("Processes", "Efficiency", "Algorithmic", "Implementation", "Lost time by iterations"),
     ]
     caption = (

@@ -73,9 +73,12 @@ def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
         return []
     shown = wide.sort_values("blocks_wanted", ascending=False, kind="stable").head(MOST_ROWS)
 
+    def name(line: Line) -> str:
+        return labels.interconnect(line["interconnect"], side(line["kind"], 1))
+
     fields = [
         texts("Case", labels.case, "case"),
-        texts("Interconnect", lambda line: labels.interconnect(line["interconnect"], side(line["kind"], 1))),
+        texts(labels.interconnect_head, name),
         numbers("Processes", formats.whole, "at_processes"),
         numbers("Half-width (points)", lambda width: f"±{formats.fixed(width, 1)}", "half_width_percent"),
         numbers("Blocks", formats.whole, "blocks"),

@@ -163,7 +163,7 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
                 formats.seconds(as_float(goals.loc[jobs, "makespan_seconds"])),
             ]
             groups.setdefault(labels.case(case), []).append(row(cells, case, line["interconnect"]))
-    columns = [*left("Interconnect"), *right("Cores", "One user", "Queue", "Shared machine", jobs)]
+    columns = [*left(labels.interconnect_head), *right("Cores", "One user", "Queue", "Shared machine", jobs)]
     return table(caption, columns, groups)
 
 
