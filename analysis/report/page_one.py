@@ -22,6 +22,7 @@ from analysis.report.page_one_table import page_one_table
 from analysis.runs.kinds import ran
 from analysis.topics.improvement.sentences import disturbance, subject_of_comparison
 from analysis.topics.network.curves import benchmarks
+from analysis.topics.quality.sentences import short_sentences
 from analysis.topics.registry import TOPICS
 from analysis.topics.topic import MOST_SENTENCES, Headline, Page
 
@@ -91,6 +92,7 @@ def _with_runs(content: Content) -> FirstPage:
             *_figure_and_table(contests, content, contrast),
             *map(paragraph, filter(None, _remarks(contests[0], content, labels, contrast))),
             paragraph(how_sure_in_short(content.runs, contests, labels, None if has_baseline else contrast)),
+            *map(paragraph, short_sentences(content.runs)),
             *map(paragraph, headline.cautions),
         ],
         _words([*headline.sentences, certainty], headline, contests, content),

@@ -12,11 +12,13 @@ from analysis.pipeline import write_tables
 from analysis.presentation.content import Content
 from analysis.presentation.contests import find_contests
 from analysis.report.certainty import how_sure
+from analysis.report.page_one import page_one
 from analysis.topics.precision import make_precision
 from analysis.topics.quality.section import quality
 from analysis.topics.quality.sentences import short_sentences
 from workflows.paths import StudyPaths
 from workflows.plan.announce import closing_lines
+from workflows.study.existing import SIZE
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +121,19 @@ def test_a_main_loop_below_a_second_is_a_remark_on_the_terminal_and_in_the_repor
     assert first == plain(sentence)
     section = quality(Content(short, tables, facts, []))
     assert sentence in str(section)
+    assert sentence in str(page_one(Content(short, tables, facts, [])))
+
+
+def test_a_short_run_of_a_users_input_is_a_remark_with_the_range_of_times(study):
+    """The other runs are long enough. Users choose the steps, so the limit is higher than for other cases."""
+    runs, *_ = study
+    is_elbow = runs["case"] == "elbow"
+    times = np.where(runs["processes"] == runs["processes"].max(), 0.61, 12.0)
+    short = runs.assign(seconds=runs["seconds"].where(~is_elbow, times), origin="run")
+    assert short_sentences(short) == []
+    (sentence,) = short_sentences(short.assign(size=np.where(is_elbow, SIZE, "full")))
+    assert sentence == (
+        "Start-up and noise matter in short runs: runs of elbow take 0.61 to 12 s. State more steps "
+        "(--steps N) or a larger input, so that runs take at least 10 s."
+    )
+    assert short_sentences(short.assign(application=np.where(is_elbow, "command", "openfoam"))) == [sentence]

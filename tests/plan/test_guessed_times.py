@@ -72,9 +72,9 @@ def test_a_short_trial_run_is_a_reason_for_more_steps(tmp_path, monkeypatch):
     (tmp_path / "melt.lmp").write_text(MELT)
     (copy,) = plan_on_cluster(tmp_path, study=STUDY).asked.study.copies.glob("*/melt")
     case = (copy / "case.yaml").read_text()
-    (copy / "case.yaml").write_text(re.sub("serial_seconds: .*", "serial_seconds: 0.2", case))
+    (copy / "case.yaml").write_text(re.sub("serial_seconds: .*", "serial_seconds: 1.2", case))
     assert "short runs" not in announcement(plan_on_cluster(tmp_path, study=STUDY))
     (copy / STAMP).write_text(json.dumps(json.loads((copy / STAMP).read_text()) | {"is_timed": True}))
-    assert "short runs: a run of melt takes about 0.2 s" in announcement(
+    assert "short runs: a run of melt takes about 1.2 s" in announcement(
         plan_on_cluster(tmp_path, study=STUDY)
     )

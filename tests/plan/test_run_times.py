@@ -137,6 +137,6 @@ def test_recorded_runs_below_half_a_second_are_named(plan_of):
         )
         write_record(path, run)
     assert short_lines(plan) == [
-        "short runs: a run of sedan-80k takes about 0.31 s, and effects of the start decide times this short: "
-        "let the case make more steps"
+        "short runs: a run of sedan-80k takes about 0.31 s, so start-up and noise matter: state more steps or a "
+        "larger size, so that runs take at least 10 s"
     ]

@@ -109,6 +109,8 @@ def check_run_times(plan: Plan) -> None:
 
 SHORT_SECONDS = 0.5
 """Time of a run, in seconds, below which the plan suggests more steps."""
+SHORT_SECONDS_OF_USERS = 2.0
+"""The same limit for a user's input or command, whose steps the user can choose."""
 
 
 def short_run_lines(plan: Plan) -> list[str]:
@@ -121,21 +123,27 @@ def short_run_lines(plan: Plan) -> list[str]:
         case = plan.asked.cases[name]
         if case.size == "smoke" or case.application == "mpi4py":
             continue
-        seconds = _seconds_of_run(plan, name)
-        if seconds is not None and seconds < SHORT_SECONDS:
+        is_of_user = name in plan.asked.study.existing or case.application == "command"
+        limit = SHORT_SECONDS_OF_USERS if is_of_user else SHORT_SECONDS
+        seconds = _seconds_of_run(plan, name, is_of_user)
+        if seconds is not None and seconds < limit:
+            more = "more steps (--steps N) or a larger input" if is_of_user else "more steps or a larger size"
             lines.append(
-                f"short runs: a run of {name} takes about {seconds:.2g} s, and effects of the start decide "
-                "times this short: let the case make more steps"
+                f"short runs: a run of {name} takes about {seconds:.2g} s, so start-up and noise matter: "
+                f"state {more}, so that runs take at least 10 s"
             )
     return lines
 
 
-def _seconds_of_run(plan: Plan, name: str) -> float | None:
-    """Return the longest recorded time of the first block of a case, else of its trial run, else None."""
+def _seconds_of_run(plan: Plan, name: str, is_of_user: bool) -> float | None:
+    """Return a recorded time of the first block of a case, else the time of its trial run, else None.
+
+    It is the shortest recorded time of a user's case, and the longest of other cases.
+    """
     first_block = [each for each in plan.design.repetitions if each.block == 1 and each.point.case == name]
     records = [record for repetition in first_block for record in _records(plan, repetition)]
     recorded = [record.seconds for record in records if record.valid and record.seconds is not None]
     if recorded:
-        return max(recorded)
+        return min(recorded) if is_of_user else max(recorded)
     has_trial = name in plan.asked.study.existing and name not in plan.asked.never_run
     return plan.asked.cases[name].serial_seconds if has_trial else None

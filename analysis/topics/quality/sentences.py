@@ -58,24 +58,45 @@ def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
 
 SHORT_SECONDS = 1.0
 """Time of a main loop, in seconds, below which the effects of the start decide much of it."""
+SHORT_SECONDS_OF_USERS = 2.0
+"""The same limit for a user's input or command. It is higher, because the user can choose the steps."""
+SIZE_OF_USERS = "as_given"
+"""Size of a case that `workflows.study.existing` makes from a user's input."""
 
 
 def short_sentences(runs: pd.DataFrame) -> list[str]:
-    """Name the cases whose main loop takes less than `SHORT_SECONDS` in every measured run.
+    """Name the cases whose main loop is too short.
 
-    Benchmarks and traffic (application mpi4py) are left out: they time many repeated messages.
+    A user's input or command is too short if a measured run takes less than `SHORT_SECONDS_OF_USERS`.
+    Another case is too short if every measured run takes less than `SHORT_SECONDS`. Benchmarks and traffic
+    (application mpi4py) are left out: they time many repeated messages.
     """
     if "origin" not in runs:
         return []
     is_timed = runs["valid"] & (runs["origin"] == "run") & (runs["application"] != "mpi4py")
-    longest = runs[is_timed].groupby("case", sort=False)["seconds"].max()
-    short = longest[longest < SHORT_SECONDS]
-    if short.empty:
-        return []
-    return [
-        f"The main loop of {listed(short.index)} takes less than {SHORT_SECONDS:g} s. Times this short "
-        "mostly show effects of the start: let the case make more steps (--steps, or a larger size)."
-    ]
+    is_of_user = runs["application"] == "command"
+    if "size" in runs:
+        is_of_user |= runs["size"] == SIZE_OF_USERS
+    sentences = []
+    times = runs[is_timed & is_of_user].groupby("case", sort=False)["seconds"].agg(["min", "max"])
+    short = times[times["min"] < SHORT_SECONDS_OF_USERS]
+    if not short.empty:
+        spans = [
+            f"runs of {case} take {formats.spanned(*(formats.number(time, 2) for time in times))} s"
+            for case, *times in short.itertuples(name=None)
+        ]
+        sentences.append(
+            f"Start-up and noise matter in short runs: {listed(spans)}. State more steps (--steps N) or a "
+            "larger input, so that runs take at least 10 s."
+        )
+    longest = runs[is_timed & ~is_of_user].groupby("case", sort=False)["seconds"].max()
+    short_cases = longest.index[longest < SHORT_SECONDS]
+    if len(short_cases):
+        sentences.append(
+            f"The main loop of {listed(short_cases)} takes less than {SHORT_SECONDS:g} s. Times this short "
+            "mostly show effects of the start: let the case make more steps (--steps, or a larger size)."
+        )
+    return sentences
 
 
 def world_sentences(runs: pd.DataFrame) -> list[str]:
