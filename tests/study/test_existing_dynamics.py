@@ -12,7 +12,7 @@ from workflows.measure.answers import compare_answer
 from workflows.measure.prepare import prepare, reference_answer
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
-from workflows.study.existing import make_case
+from workflows.study.existing import make_case, running_share
 from workflows.study.inline import Existing
 from workflows.study.interconnects import load_interconnect
 
@@ -114,6 +114,20 @@ def test_an_input_with_its_files_runs_as_it_is_and_its_runs_agree(tmp_path):
     assert compare_answer(case, None, expected, done.reading.details)[1] is None
     lost = done.reading.details | {"first_energy": None}
     assert "energy of the first step: no finite number" in compare_answer(case, None, expected, lost)[1]
+
+
+@pytest.mark.parametrize(
+    ("wall", "cpu", "idle", "share"),
+    [
+        (4.0, 4.0, 0.0, 1.0),
+        (4.0, 1.0, 0.0, 0.25),  # other programs keep all cores busy
+        (4.0, 3.0, 1.0, 1.0),  # the run waits for its files, on a machine of one core
+        (4.0, 3.0, 29.0, 1.0),  # the same, on a machine of eight cores
+        (4.0, 4.1, 0.0, 1.0),  # clocks differ
+    ],
+)
+def test_delays_by_other_programs_do_not_count_in_the_time_of_a_step(wall, cpu, idle, share):
+    assert running_share(wall, cpu, idle) == pytest.approx(share)
 
 
 def test_an_input_with_two_runs_is_refused(tmp_path):

@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 from ruamel.yaml import YAML
 
 from workflows.applications import application, names
@@ -167,7 +168,7 @@ def _trial(
     float
         Seconds before and after the steps.
     float
-        Seconds of a step, or of the whole run without steps.
+        Seconds of a step, or of the whole run without steps; without the delays of `running_share`.
     float
         Memory in MB.
     """
@@ -183,7 +184,9 @@ def _trial(
             point = Point(case.name, None, 1, 1, nodes=1, cores=1)
             environment = {"OMP_NUM_THREADS": "1"} | app.environment(short)
             launch = launch_ranks(point, None, (), app.command(short, 1), environment, scratch)
+            idle_before = _idle_seconds()
             done = execute(launch.argv, launch.env, scratch / "run", limit_seconds)
+            idle = _idle_seconds() - idle_before
         reading = app.read(short, 1, done.lines)
         if done.timed_out:
             raise RuntimeError(
@@ -197,12 +200,34 @@ def _trial(
                 or f"exit status {done.exit_status}"
             )
             raise RuntimeError(f"the trial run failed: {reason}")
-        seconds = reading.seconds or 0.0
+        seconds = (reading.seconds or 0.0) * running_share(done.wall_seconds, done.cpu_seconds, idle)
         if seconds >= _SHORT_SECONDS:
             break
     timed = steps - (app.steps.untimed if app.steps else 0)
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
-    return done.wall_seconds - seconds, max(seconds, 1e-3) / timed, max(memory, _SERIAL_MB)
+    startup = done.wall_seconds - (reading.seconds or 0.0)
+    return startup, max(seconds, 1e-3) / timed, max(memory, _SERIAL_MB)
+
+
+def running_share(wall_seconds: float, cpu_seconds: float, idle_seconds: float) -> float:
+    """Return the share of the wall time of a serial run in which other programs did not delay the run.
+
+    Without the delays, the trial run chooses about as many steps on a busy machine as on an idle machine.
+    A run that does not compute is delayed if no core of the machine is idle; else it waits for its files.
+
+    Parameters
+    ----------
+    idle_seconds : float
+        Idle time of all cores of the machine during the run.
+    """
+    delay = max(wall_seconds - cpu_seconds - idle_seconds, 0.0)
+    return 1 - delay / wall_seconds
+
+
+def _idle_seconds() -> float:
+    """Return the idle time of all cores since the machine started, with waits for input and output."""
+    times = psutil.cpu_times()
+    return float(times.idle + times.iowait)
 
 
 def _write_case(
