@@ -81,6 +81,10 @@ class StudyPaths:
         """Return the folder of a case prepared for a process count."""
         return self.results.joinpath("prepared", case, f"processes-{processes}")
 
+    def version(self, case: str, digest: str) -> Path:
+        """Return the file with the digests of the input files of a case, at the digest of its version."""
+        return self.results / "prepared" / case / "versions" / f"{digest}.json"
+
     def expected(self, case: str) -> Path:
         """Return the file with the expected answer of a case."""
         return self.results.joinpath("prepared", case, "reference.json")

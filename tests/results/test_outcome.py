@@ -12,7 +12,7 @@ from small_records import RECORD
 from analysis.runs.facts import Facts
 from workflows.paths import StudyPaths
 from workflows.plan.announce import print_results
-from workflows.results.collect import loss
+from workflows.results.collect import edited_files, loss
 from workflows.results.facts import outcome
 
 CHANGED = "outdated: the case changed after the run"
@@ -94,3 +94,22 @@ EXIT = RECORD.exit
 )
 def test_causes_of_lost_runs(changes, reason, lost_to):
     assert loss(replace(RECORD, **changes), reason) == lost_to
+
+
+def test_the_edited_files_of_a_case_are_named(tmp_path):
+    paths = StudyPaths(tmp_path)
+    contents = {
+        "before": {"constant/transportProperties": "1", "system/fvSchemes": "1"},
+        "now": {"constant/transportProperties": "2", "system/fvSchemes": "1"},
+        "many": {f"file {number}": "1" for number in range(3)},
+    }
+    for version, digests in contents.items():
+        file = paths.version("cavity", version)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(digests))
+    assert edited_files(paths, "cavity", "before", "now") == "constant/transportProperties of the case"
+    assert edited_files(paths, "cavity", "many", "now") == (
+        "constant/transportProperties, file 0, file 1 and 2 other files of the case"
+    )
+    assert edited_files(paths, "cavity", "now", "now") == "a setting of the case"
+    assert edited_files(paths, "cavity", "of an earlier Nodeworth", "now") == "the case"

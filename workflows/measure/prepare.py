@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import math
 import shutil
 import sys
@@ -17,7 +18,7 @@ from workflows.launch.cluster_launch import JobNode
 from workflows.measure.answers import Expected
 from workflows.measure.running import run, scratch_folder
 from workflows.measure.trial import trial_seconds
-from workflows.study.cases import PREPARED_FROM, digest
+from workflows.study.cases import PREPARED_FROM, digest, file_digests
 
 FULL_BYTES = 1_000_000
 """Free space of a file system, in bytes, below which it counts as full when a program has failed."""
@@ -44,6 +45,8 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
         folder.mkdir(parents=True, exist_ok=True)
         application(case.application).prepare(case, processes, folder, base)
         (folder / PREPARED_FROM).write_text(prepared_from)
+        if base is None:
+            _note_version(case, folder.parent / "versions" / f"{prepared_from}.json")
     except RuntimeError as error:
         is_full = shutil.disk_usage(folder).free < FULL_BYTES
         raise InputError(f"{where}: {error}" + is_full * f"; no space left in {folder.absolute()}") from None
@@ -51,6 +54,12 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
         if error.errno != errno.ENOSPC:
             raise
         raise InputError(f"{where}: no space left in {folder.absolute()}") from None
+
+
+def _note_version(case: Case, file: Path) -> None:
+    """Write the digests of the case's files, by which a report names the files that were edited."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(file_digests(case)))
 
 
 def reference_answer(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
-from functools import cache
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from analysis.runs.runs import (
 from analysis.runs.side_tables import DETAILS
 from workflows.applications import application
 from workflows.applications.tools import TIME_UNSURE
-from workflows.domain import InputError
+from workflows.domain import InputError, counted
 from workflows.measure.allocation import NOT_ALONE
 from workflows.measure.answers import Expected, compare_answer, read_expected
 from workflows.measure.attestation import contradiction
@@ -41,8 +42,10 @@ from workflows.results.facts import facts
 from workflows.study.asked import Asked
 from workflows.study.imports import check_imported_names, check_pairs, check_references, imports_of
 
-_CHANGED = {"case": "the case", "interconnect": "the interconnect", "cluster": "the site file"}
-"""Names of the inputs of a run, by the keys of `Record.inputs`, in the reason why it is outdated."""
+_CHANGED = {"interconnect": "the interconnect", "cluster": "the site file"}
+"""Names of inputs of a run, by the keys of `Record.inputs`, in the reason why it is outdated."""
+_MOST_FILES = 3
+"""Largest number of edited files that a reason names."""
 _IDENTITY = (
     "study case application interconnect kind nodes processes cores oversubscription block repetition attempt"
 )
@@ -154,13 +157,14 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     asked, paths = plan.asked, plan.paths
     records, rows = [], []
     expected_of = cache(lambda case: read_expected(paths.expected(case)))
+    edited = cache(partial(edited_files, paths))
     for path, record in read_all(paths):
         point = record.point
         if not asked.asks_for(point):
             continue
         row = _row(record, str(path.relative_to(paths.results)), "run")
         row |= {"case": asked.study.case_of(point.case), "size": asked.cases[point.case].size}
-        outdated = _outdated(record, plan.design.inputs(point))
+        outdated = _outdated(record, plan.design.inputs(point), edited)
         reason = outdated or _judge(asked, record, expected_of(point.case))
         row["valid"], row["reason"], row["site"] = reason is None, reason, asked.study.site
         row["censored"] = False
@@ -258,10 +262,28 @@ def block_numbers(records: Sequence[Record], requests: Sequence[Rerun]) -> list[
     ]
 
 
-def _outdated(record: Record, inputs: Mapping[str, str | None]) -> str | None:
-    """Return what changed after a run, whose current inputs have the digests `inputs`; None if nothing."""
+def _outdated(record: Record, inputs: Mapping[str, str | None], edited: Callable[..., str]) -> str | None:
+    """Return what changed after a run, whose current inputs have the digests `inputs`; None if nothing.
+
+    `edited` is `edited_files` of the study.
+    """
     changed = [name for key, name in _CHANGED.items() if record.inputs.get(key) != inputs.get(key)]
+    if record.inputs.get("case") != inputs["case"]:
+        changed.insert(0, edited(record.case, record.inputs.get("case"), inputs["case"]))
     return f"outdated: {' and '.join(changed)} changed after the run" if changed else None
+
+
+def edited_files(paths: StudyPaths, case: str, before: str | None, now: str) -> str:
+    """Name the files in which two versions of a case, given by their digests, differ."""
+    versions = [paths.version(case, str(digest)) for digest in (before, now)]
+    if not all(file.exists() for file in versions):
+        return "the case"
+    old, new = (json.loads(file.read_text()) for file in versions)
+    names = sorted(name for name in old | new if old.get(name) != new.get(name))
+    if not names:
+        return "a setting of the case"
+    more = f" and {counted(len(names) - _MOST_FILES, 'other file')}" if len(names) > _MOST_FILES else ""
+    return f"{', '.join(names[:_MOST_FILES])}{more} of the case"
 
 
 def _judge(asked: Asked, record: Record, expected: Expected) -> str | None:

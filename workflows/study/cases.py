@@ -272,3 +272,10 @@ def digest(case: Case) -> str:
         total.update(f"\n{name} {len(content)}\n".encode())
         total.update(content)
     return total.hexdigest()
+
+
+def file_digests(case: Case) -> dict[str, str]:
+    """Return a digest of each input file of a case, by its relative path."""
+    return {
+        name: short_digest(content) for name, content in application(case.application).inputs(case).items()
+    }
