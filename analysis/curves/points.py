@@ -18,8 +18,8 @@ from analysis.runs.settings import Settings
 from analysis.statistics import Floats, Integers
 from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE, median_draws, median_interval
 from analysis.statistics.dependence import (
+    LEAST,
     MANY,
-    SHORTEST,
     PooledCorrelation,
     effective_blocks,
     pooled_correlation,
@@ -63,7 +63,7 @@ class Sample(NamedTuple):
     half_step : float
         Half the step, in seconds, to which times were rounded; 0 without rounding.
     pooled : PooledCorrelation or None
-        Correlation of the case's imported runs with earlier runs, for a point of `SHORTEST` to `MANY` runs.
+        Correlation of the case's imported runs with earlier runs, for a point of `LEAST` to `MANY` runs.
         None for runs of Nodeworth itself, and for runs of unknown order.
     """
 
@@ -374,7 +374,7 @@ def _with_pooled_correlation(samples: Sequence[Sample], is_simulated: NDArray[np
         [np.log(sample.seconds) for sample, has_order in zip(samples, in_order, strict=True) if has_order]
     )
     return [
-        sample._replace(pooled=pooled) if has_order and SHORTEST <= len(sample.blocks) < MANY else sample
+        sample._replace(pooled=pooled) if has_order and LEAST <= len(sample.blocks) < MANY else sample
         for sample, has_order in zip(samples, in_order, strict=True)
     ]
 

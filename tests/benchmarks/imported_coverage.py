@@ -181,7 +181,7 @@ SCENARIOS = [
             f"autocorrelation {correlation:g}, {runs} runs at {counts} count{'s' * (counts > 1)}",
             partial(autocorrelated, correlation, runs, False, counts),
         )
-        for counts, numbers in ((1, (6, 10, 20, 29)), (8, (6,)))
+        for counts, numbers in ((1, (5, 6, 8, 10, 20, 29)), (8, (6,)))
         for runs in numbers
         for correlation in (0.0, 0.3, 0.5, 0.7)
     ),

@@ -183,8 +183,9 @@ def test_pooled_correlation_by_hand():
     pooled = pooled_correlation([rising, rising[::-1], rising[:5], np.ones(6)])
     assert pooled.correlation == pytest.approx(1) and pooled.runs == 12
     # 16 of the 720 orders have such a correlation; 399 of them are drawn.
-    assert pooled.p_value == pytest.approx(16 / 720, abs=0.015) and pooled.forbids_verdict
-    assert pooled_correlation([rising[:5], np.ones(6)]) is None
+    assert pooled.p_value == pytest.approx(16 / 720, abs=0.015) and pooled.few and not pooled.forbids_verdict
+    assert pooled_correlation([rising, rising[::-1]] * 2).forbids_verdict
+    assert pooled_correlation([rising[:5], np.ones(6)]) == (0, 1, 0)
 
 
 def test_pooled_correlation_has_its_level_if_points_share_noise():
@@ -200,6 +201,14 @@ def test_effective_runs_of_a_pooled_correlation():
     assert PooledCorrelation(1 / 3, 0.1, 36).effective(20) == pytest.approx(4)
     assert PooledCorrelation(-0.2, 0.2, 36).effective(12) == 12
     assert PooledCorrelation(0.9, 0.01, 36).effective(12) == 2
+
+
+def test_few_runs_have_a_correlation_of_at_least_0_3():
+    """A correlation of 0.3 leaves 7/13 of the runs; 1/5 is raised by 2/4, to 7/10, which leaves 3/17."""
+    assert PooledCorrelation(0.0, 1.0, 0).effective(13) == pytest.approx(7)
+    assert PooledCorrelation(0.1, 0.3, 19).effective(13) == pytest.approx(7)
+    assert PooledCorrelation(1 / 5, 0.1, 16).effective(17) == pytest.approx(3)
+    assert PooledCorrelation(0.0, 1.0, 19).counts and not PooledCorrelation(0.0, 1.0, 20).counts
 
 
 def imported(correlation, cases, runs, rng, counts=(64,), evidence="row", faster=0.0):
@@ -228,17 +237,16 @@ def test_few_dependent_imported_runs_keep_the_level(correlation, runs):
 
 
 def test_all_points_of_a_case_show_dependence_together():
-    """Six runs of each of 16 points show what six runs of two points do not."""
+    """Six runs of each of 16 points show what six runs of two points do not: these have at least 0.3."""
     counts = (2, 4, 8, 16, 32, 64, 128, 256)
-    shares = [
-        make_tables(imported(0.5, 40, 6, np.random.default_rng(3), some), Settings(draws=100))["improvement"][
-            "effective_blocks"
-        ]
-        .lt(4)
-        .mean()
-        for some in (counts, counts[:1])
-    ]
-    assert shares[0] > 0.7 > 0.6 > shares[1]
+
+    def effective(correlation, some_counts):
+        table = imported(correlation, 40, 6, np.random.default_rng(3), some_counts)
+        return make_tables(table, Settings(draws=100))["improvement"]["effective_blocks"]
+
+    assert effective(0.5, counts).lt(4).mean() > 0.7
+    assert effective(0.0, counts).lt(4).mean() < 0.3
+    assert effective(0.0, counts[:1]).le(6 * 7 / 13 + 1e-9).all()
 
 
 def test_a_direction_of_few_dependent_runs_is_withheld():
