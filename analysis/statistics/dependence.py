@@ -34,7 +34,7 @@ DOUBTFUL = 0.1
 """p-value of a pooled correlation at or below which fewer than `MANY` runs get no verdict."""
 ENOUGH = 20
 """Fewest runs whose pooled correlation shows whether runs depend on each other."""
-ASSUMED = 0.3
+ASSUMED = 0.4
 """Lower limit of the correlation of fewer than `ENOUGH` runs.
 
 With this value, at most 6 % of verdicts on six runs are wrong, up to a true correlation of 0.7."""

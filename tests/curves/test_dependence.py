@@ -203,10 +203,10 @@ def test_effective_runs_of_a_pooled_correlation():
     assert PooledCorrelation(0.9, 0.01, 36).effective(12) == 2
 
 
-def test_few_runs_have_a_correlation_of_at_least_0_3():
-    """A correlation of 0.3 leaves 7/13 of the runs; 1/5 is raised by 2/4, to 7/10, which leaves 3/17."""
-    assert PooledCorrelation(0.0, 1.0, 0).effective(13) == pytest.approx(7)
-    assert PooledCorrelation(0.1, 0.3, 19).effective(13) == pytest.approx(7)
+def test_few_runs_have_a_correlation_of_at_least_0_4():
+    """A correlation of 0.4 leaves 3/7 of the runs; 1/5 is raised by 2/4, to 7/10, which leaves 3/17."""
+    assert PooledCorrelation(0.0, 1.0, 0).effective(7) == pytest.approx(3)
+    assert PooledCorrelation(0.1, 0.3, 19).effective(7) == pytest.approx(3)
     assert PooledCorrelation(1 / 5, 0.1, 16).effective(17) == pytest.approx(3)
     assert PooledCorrelation(0.0, 1.0, 19).counts and not PooledCorrelation(0.0, 1.0, 20).counts
 
@@ -237,7 +237,7 @@ def test_few_dependent_imported_runs_keep_the_level(correlation, runs):
 
 
 def test_all_points_of_a_case_show_dependence_together():
-    """Six runs of each of 16 points show what six runs of two points do not: these have at least 0.3."""
+    """Six runs of each of 16 points show what six runs of two points do not: these have at least 0.4."""
     counts = (2, 4, 8, 16, 32, 64, 128, 256)
 
     def effective(correlation, some_counts):
@@ -246,7 +246,7 @@ def test_all_points_of_a_case_show_dependence_together():
 
     assert effective(0.5, counts).lt(4).mean() > 0.7
     assert effective(0.0, counts).lt(4).mean() < 0.3
-    assert effective(0.0, counts[:1]).le(6 * 7 / 13 + 1e-9).all()
+    assert effective(0.0, counts[:1]).le(6 * 3 / 7 + 1e-9).all()
 
 
 def test_a_direction_of_few_dependent_runs_is_withheld():
