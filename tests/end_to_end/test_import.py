@@ -18,7 +18,7 @@ def test_the_published_gamess_table(study_folder):
     assert list(runs)[:4] == ["study", "case", "application", "interconnect"]
     assert (runs["kind"] == "published").all() and len(runs) == 28
     counted_runs = json.loads((results / "facts.json").read_text())["runs"]
-    counts = {"planned": 28, "recorded": 28, "simulated": 0, "imported": 28, "invalid": 0}
+    counts = {"planned": 28, "recorded": 28, "simulated": 0, "imported": 28, "invalid": 0, "outdated": 0}
     assert counted_runs == counts | {"reason": None, "reason_runs": 0, "lost": []}
     scaling = pd.read_csv(results / "tables/scaling.csv")
     assert set(scaling["reference_seconds"]) == {5823}
