@@ -7,7 +7,13 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE, UNKNOWN_TURNS, could_decide
+from analysis.curves.outcomes import (
+    DEPENDS_ON_COUNT,
+    INSEPARABLE,
+    MEDIANS_DISAGREE,
+    UNKNOWN_TURNS,
+    could_decide,
+)
 from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
@@ -40,11 +46,12 @@ OF_SIMULATED = (
 )
 BASES = {
     "run": "Nodeworth ran each block in random order.",
-    "block": "The imported data have blocks. Verdicts are valid only if the runs of a block were made "
-    "together, in no fixed order.",
-    "started": "The imported data have times of start. Verdicts are valid only if the runs were independent.",
-    "row": "The imported data have no times of start. Verdicts are valid only if the runs were independent "
-    "and interleaved.",
+    "block": "The imported data{of_cases} have blocks. Verdicts are valid only if the runs of a block were "
+    "made together, in no fixed order.",
+    "started": "The imported data{of_cases} have times of start. Verdicts are valid only if the runs were "
+    "independent.",
+    "row": "The imported data{of_cases} have no times of start. Verdicts are valid only if the runs were "
+    "independent and interleaved.",
 }
 """What verdicts on each sort of data rest on."""
 MINUTE = 60
@@ -136,19 +143,31 @@ def how_sure_in_short(
         text += f". The title compares the two interconnects with the most points ({p})"
     if any(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons):
         text += ". It is unknown whether the interconnects took turns, so time may explain differences"
+    if inseparable := sum(line["verdict"] == INSEPARABLE for line in comparisons):
+        text += f". In {counted(inseparable, 'comparison')}, {INSEPARABLE}"
     is_tested = any(as_float(line["blocks"]) > 1 for line in comparisons)
-    return f"{text}.{_bases(valid) if is_tested else ''}"
+    return f"{text}.{_bases(valid, labels) if is_tested else ''}"
 
 
-def _bases(runs: pd.DataFrame) -> str:
-    """State the sorts of the data, and what verdicts on each of them rest on; empty without origins."""
+def _bases(runs: pd.DataFrame, labels: Labels) -> str:
+    """State the sorts of the data, and what verdicts on each of them rest on; empty without origins.
+
+    If the study has several sorts, each sentence names its cases.
+    """
     if "origin" not in runs:
         return ""
     imported = runs["origin"] == "import"
     evidence = runs["order_from"].astype("str").str.extract(r"^(\w+)", expand=False)
     evidence = evidence.where(evidence.isin(list(BASES)), "row").mask(runs["origin"] == "run", "run")
-    present = set(evidence[imported | (runs["origin"] == "run")])
-    return "".join(f" {basis}" for sort, basis in BASES.items() if sort in present)
+    judged = runs.assign(evidence=evidence)[imported | (runs["origin"] == "run")]
+    text = ""
+    for sort, basis in BASES.items():
+        cases = judged.loc[judged["evidence"] == sort, "case"].unique()
+        if len(cases):
+            is_only = judged["evidence"].eq(sort).all()
+            of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, cases), 'case')}"
+            text += f" {basis.format(of_cases=of_cases)}"
+    return text
 
 
 def _unknown_turns(comparisons: Sequence[Line]) -> str:

@@ -8,7 +8,7 @@ from itertools import islice, zip_longest
 
 import pandas as pd
 
-from analysis.curves.outcomes import ONE_NODE, outcome
+from analysis.curves.outcomes import INSEPARABLE, ONE_NODE, outcome
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Row, left, right, row, table
 from analysis.presentation.content import Content
@@ -187,6 +187,8 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
     comparison = compared[0]
     if direction(comparison) is None:
         at_count = f"at {formats.whole(comparison['at_processes_other'])}"
+        if comparison["verdict"] == INSEPARABLE:
+            return f"inseparable from time {at_count}"
         is_untestable = outcome(comparison["verdict"]) == "untestable"
         return f"too few blocks {at_count}" if is_untestable else f"undecided {at_count}"
     percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
