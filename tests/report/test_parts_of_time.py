@@ -49,8 +49,8 @@ def section():
 def test_sentences(section):
     sentences = sentences_of(section)
     # U 4 of 8 s serially; p 3 of 8 s, and 2.6 of 5 s, the same over both interconnects.
-    assert "the part U takes 50 % of the main loop on 1 process" in sentences
-    assert "the share of p grows from 38 % to 52 %" in sentences
+    assert "the part “U” takes 50 % of the main loop on 1 process" in sentences
+    assert "the share of “p” grows from 38 % to 52 %" in sentences
     assert (
         "iterations of the linear solver on 2 processes, relative to 1 process, are 1.30 for p." in sentences
     )
@@ -78,10 +78,10 @@ def test_lost_efficiency_is_split_into_iterations_and_time():
     section = with_efficiency()
     # Over gigabit 10 s on 2 processes instead of 4; 0.3 more iterations of 3 s of 8 s serially.
     assert (
-        "over Gigabit, the efficiency is 40 %. The additional iterations of the linear solver alone would leave an "
-        "efficiency of 90 %" in sentences_of(section)
+        "over Gigabit, the efficiency is 40 %. The additional iterations of the linear solver on their own would "
+        "reduce the efficiency to 90 %" in sentences_of(section)
     )
-    assert "90 %; they explain 7.5 % of the lost time" in sentences_of(section)
+    assert "90 %. These iterations explain 7.5 % of the lost time" in sentences_of(section)
     (table,) = [block for block in blocks(section, "table") if "Algorithmic" in str(block)]
     assert cells(table)[0] == ["Gigabit", "2", "40 %", "90 %", "45 %", "7.5 %"]
 
@@ -96,7 +96,7 @@ def test_the_least_efficiency_has_its_interval():
     ("on_two", "sentence"),
     [
         (10.0, "The iterations of the linear solver change the efficiency by less than 5 %"),
-        (5.0, "with as many iterations, the efficiency would be 32 %"),
+        (5.0, "With as many iterations as the reference, the efficiency would be 32 %"),
     ],
 )
 def test_constant_iterations_are_reported(on_two, sentence):

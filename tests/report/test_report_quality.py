@@ -99,7 +99,8 @@ class TestDrift:
     def test_no_drift_is_reported_with_the_largest_change(self):
         _, tables, facts = make_whole_study(steady())
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
-        assert text.startswith("No drift from the first block to the last is distinguishable at 14 points (")
+        assert text.startswith("No point drifts distinguishably from the first block to the last (")
+        assert ", 14 points)" in text
         assert "The largest change is " in text
 
     def test_points_of_five_blocks_cannot_show_a_drift(self):
@@ -176,7 +177,7 @@ class TestPrecision:
             precision_sentences(far.assign(blocks_wanted=far["blocks_wanted"].where(far.index != first, 99))),
         )
         assert (
-            " 1 of them would need about 99 blocks instead of 12, since " in text
+            " 1 of them would need about 99 blocks instead of 12. The width " in text
             and " 1 of them would need more than 10 times" in text
         )
 

@@ -95,7 +95,7 @@ def test_sentences():
     (sentence,) = sentences(table(few))
     assert sentence == "Every point has fewer than 8 valid runs, too few to detect two populations."
     (sentence,) = sentences(table(rows("lammps", "eks", {256: 50.0}, SPREAD)))
-    assert sentence == "No sign of two populations of runs at 1 point with at least 8 valid runs."
+    assert sentence == "There is no sign of two populations of runs at 1 point with at least 8 valid runs."
 
 
 def test_page_one_names_groups_farther_apart_than_the_target():

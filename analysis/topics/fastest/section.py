@@ -64,7 +64,8 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     if by_chance := ALPHA * int(rows["rivals"].notna().sum()):
         caption += (
             " If all interconnects were equally fast, chance would still show a single fastest interconnect "
-            f"at about {formats.number(by_chance, 1)} of these {formats.whole(by_chance / ALPHA)} counts."
+            f"at {formats.number(by_chance, 1)} of these {formats.whole(by_chance / ALPHA)} counts on "
+            "average."
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += f" With fewer than {FEWEST} blocks, it is unknown which others may be the fastest."

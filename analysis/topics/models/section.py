@@ -23,11 +23,11 @@ from analysis.topics.models.tables import AVERAGE
 READING = (
     "Nodeworth fits each model to the median times of a curve. It then leaves out one process count at a "
     "time and predicts this count from the others. The held-out error is the mean relative error of these "
-    "predictions; the best model has the smallest. The communication model is a sum of three costs: a "
-    "constant, a multiple of log2 of the processes, and a multiple of the processes. A prediction is the "
-    "average of the models, in which small held-out errors have more weight. Its brackets are wider "
-    "where the models disagree. Above the largest count that was run, the held-out error makes them wider "
-    "still. There are no brackets above twice this count."
+    "predictions; the best model has the smallest held-out error. The communication model is a sum of three "
+    "costs: a constant, a multiple of log2 of the processes, and a multiple of the processes. A prediction "
+    "is the average of the models, in which small held-out errors have more weight. Its brackets are wider "
+    "where the models disagree. Above the largest count that was run, the held-out error makes the brackets "
+    "still wider. There are no brackets above twice this count."
 )
 READING_STRONG = (
     " USL is Gunther's Universal Scalability Law. The limit of speedup is the bound of the formula, not a "
@@ -79,7 +79,7 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     brackets = f" Brackets contain {labels.intervals(best_models)}." if has_intervals else ""
     caption = (
         f"The best model of each curve.{brackets} {MISSING} marks a coefficient that the model lacks. The "
-        "predicted speedup is that of the average of the models. All models are in tables/models.csv."
+        "predicted speedup is the average of the models. All models are in tables/models.csv."
     )
     lines = labels.lines(best_models, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

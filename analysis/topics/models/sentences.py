@@ -72,12 +72,13 @@ def too_few_sentence(models: pd.DataFrame, best_models: pd.DataFrame, labels: La
         return ""
     needed = counts_needed("weak" if labels.weak else "strong")
     if too_short == curves:
-        subject = "No curve has the"
+        subject, end = "No curve has the", " that a comparison of scaling models needs"
     else:
         subject = (
-            f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'} fewer than the"
+            f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'} fewer than"
         )
-    return f"{subject} {counted(needed, 'process count')} that a comparison of scaling models needs."
+        end = ", too few for a comparison of scaling models"
+    return f"{subject} {counted(needed, 'process count')}{end}."
 
 
 def peak_text(row: Line) -> str:

@@ -116,13 +116,13 @@ def _effect_of_iterations(line: Line) -> str:
         value, low, high = (100 * end for end in interval(line, "implementation_efficiency"))
         without_savings = formats.percent_with_interval(value, low, high)
         return (
-            "The linear solver needs fewer iterations; with as many iterations, the efficiency would be "
-            f"{without_savings}"
+            "The linear solver needs fewer iterations than the reference. With as many iterations as the "
+            f"reference, the efficiency would be {without_savings}"
         )
     loss = line["algorithmic_loss_percent"]
-    share = "" if is_missing(loss) else f"; they explain {formats.percent(loss)} of the lost time"
+    share = "" if is_missing(loss) else f". These iterations explain {formats.percent(loss)} of the lost time"
     return (
-        "The additional iterations of the linear solver alone would leave an efficiency of "
+        "The additional iterations of the linear solver on their own would reduce the efficiency to "
         f"{formats.percent(100 * algorithmic)}{share}"
     )
 
@@ -136,8 +136,8 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
         shares = rows[rows["processes"] == few].groupby("part")["share"].median()
         largest = str(shares.idxmax())
         text = (
-            f"{labels.case(case)}: the part {largest} takes {formats.percent(100 * shares[largest])} of the "
-            f"main loop on {processes(few)}"
+            f"{labels.case(case)}: the part “{largest}” takes {formats.percent(100 * shares[largest])} of "
+            f"the main loop on {processes(few)}"
         )
         at_largest = rows[rows["processes"] == many]
         at_largest = at_largest.assign(growth=at_largest["share"] - at_largest["part"].map(shares))
@@ -146,7 +146,7 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
             before = formats.percent(100 * (line["share"] - line["growth"]))
             text += (
                 f". On {processes(many)} over {labels.interconnect(line['interconnect'], line['kind'])}, the "
-                f"share of {line['part']} grows from {before} to {formats.percent(100 * line['share'])}"
+                f"share of “{line['part']}” grows from {before} to {formats.percent(100 * line['share'])}"
             )
         sentences.append(f"{text}.")
     return sentences
@@ -189,8 +189,8 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
         *left("Largest parts of the main loop"),
     ]
     caption = (
-        "Median seconds of each part of a run, at the smallest and the largest process count. Mesh and "
-        "decomposition are made before the run. All points are in tables/parts.csv."
+        "Median seconds of each part of a run, at the smallest and the largest process count. Nodeworth "
+        "makes the mesh and the decomposition before the run. All points are in tables/parts.csv."
     )
     return table(caption, columns, groups)
 

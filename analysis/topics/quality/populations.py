@@ -137,7 +137,7 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
     others = f" {counted(untested, 'other point')} {'has' if untested == 1 else 'have'} {reason}."
     total = f"{counted(len(tested), 'point')} with at least {FEWEST} valid runs"
     if mixed.empty:
-        return [f"No sign of two populations of runs at {total}.{others if untested else ''}"]
+        return [f"There is no sign of two populations of runs at {total}.{others if untested else ''}"]
     named = [describe_groups(line, labels) for line in as_lines(mixed.head(MOST))]
     if len(mixed) > MOST:
         named.append(f"{formats.whole(len(mixed) - MOST)} more in tables/populations.csv")

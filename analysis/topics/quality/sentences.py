@@ -174,7 +174,7 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
     outliers = outliers.assign(name=run_names(repetitions))
     farthest = outliers.loc[(outliers["relative_seconds"] - 1).abs().nlargest(MOST).index].to_dict("records")
-    descriptions = listed(
+    descriptions = "; ".join(
         f"{point_name(row, labels)}, {row['name']} "
         f"({formats.percent(100 * (row['relative_seconds'] - 1), signed=True)})"
         for row in farthest
@@ -218,8 +218,8 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     if moved.empty:
         first = ordered.iloc[0].to_dict()
         return [
-            "No drift from the first block to the last is distinguishable at "
-            f"{counted(len(tested), 'point')} ({test}). The largest change is {_change(first)}, at "
+            f"No point drifts distinguishably from the first block to the last ({test}, "
+            f"{counted(len(tested), 'point')}). The largest change is {_change(first)}, at "
             f"{point_name(first, labels)}."
         ]
     named = [f"{point_name(row, labels)} ({_change(row)})" for row in moved.head(MOST).to_dict("records")]
@@ -289,8 +289,8 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
         f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
     )
     return [
-        f"The run-to-run spread of the block times is: {spreads}. It is the standard deviation, estimated "
-        "from the median absolute deviation, at the median of the points.",
+        f"The run-to-run spread of the block times is: {spreads}. Each spread is the median over points of "
+        "the standard deviation, which Nodeworth estimates from the median absolute deviation.",
         *_spread_tests(with_spread, labels),
     ]
 
@@ -319,8 +319,8 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
         )
     if tested.empty:
         return dependent or [
-            "Spreads are not compared, since no interconnect shares two blocks with a baseline of its kind "
-            "at an equal process count."
+            "Nodeworth does not compare spreads, since no interconnect has two blocks in common with a "
+            "baseline of its kind at the same process count."
         ]
     test = (
         "signed-rank test of absolute deviations, or sign test if they are clearly asymmetric, with Holm's "
@@ -418,8 +418,8 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
         others = _others(len(wide), len(compared))
         others = f"{formats.whole(len(within))} of them" if beyond.any() else others
         sentences.append(
-            f"{others} would need about {needed} blocks{instead}, since the width of an interval shrinks "
-            "about as 1 / √blocks."
+            f"{others} would need about {needed} blocks{instead}. The width of an interval shrinks about as "
+            "1 / √blocks."
         )
     if number := int(beyond.sum()):
         others = _others(number, len(compared)) if number == len(wide) else f"{formats.whole(number)} of them"

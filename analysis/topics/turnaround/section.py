@@ -19,9 +19,9 @@ from analysis.topics.turnaround.advice import NOTED, per_node, with_notes
 from analysis.topics.turnaround.packing import Queue
 
 GOALS = (
-    "One user needs the shortest time per job. A queue needs the most jobs a day at an efficiency of "
-    "{efficiency} or more. A shared machine needs the shortest time per job at this efficiency. Of "
-    "{jobs}, the last has to end as early as possible."
+    "One user needs the shortest time per job. A queue needs the most jobs per day at an efficiency of "
+    "{efficiency} or more. A shared machine needs the shortest time per job at this efficiency. The last of "
+    "{jobs} has to end as early as possible."
 )
 GOAL_TITLES = {"one user": "One user", "queue": "Queue", "shared machine": "Shared machine"}
 """Titles of goals. The goal that is not listed is a number of jobs."""
@@ -37,7 +37,7 @@ def turnaround(content: Content) -> Section | None:
     blocks = [] if advice is None or advice.empty else _advice_blocks(content, advice)
     if not labels.weak:
         blocks += _left_out(content.tables["scaling"], labels)
-    heading = "One job sooner, or more jobs a day"
+    heading = "One job sooner, or more jobs per day"
     return section("turnaround", heading, blocks)
 
 
@@ -131,7 +131,7 @@ def _outcome(line: Line) -> str:
     """Write, in brackets, the rate or time of an advice, and the ways that may be as good."""
     notes = []
     if line["goal"] == "queue" and not is_missing(line["jobs_per_day"]):
-        notes.append(f"{formats.number(line['jobs_per_day'])} jobs a day")
+        notes.append(f"{formats.number(line['jobs_per_day'])} jobs per day")
     elif line["goal"] in ALONE and not is_missing(line["time_per_job_seconds"]):
         notes.append(f"{formats.seconds(line['time_per_job_seconds'])} per job")
     elif line["goal"] not in GOAL_TITLES:
@@ -146,7 +146,8 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     jobs = _number_of_jobs(advice)
     caption = (
         "Each cell states the processes to use, then the time per job (one user, shared machine) or the jobs "
-        f"per day (queue). The last column is the time for {jobs}. Jobs fill the cores of the second column."
+        f"per day (queue). The last column is the time for {jobs}. The second column is the number of cores "
+        "that the jobs fill."
     )
     groups: dict[str, list] = {}
     keys = ["case", "interconnect", "kind", "available_cores"]
@@ -158,7 +159,7 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
                 labels.interconnect(line["interconnect"], line["kind"]),
                 formats.whole(line["available_cores"]),
                 _cell(goals.loc["one user"].to_dict(), "time_per_job_seconds", f"{formats.THIN}s"),
-                _cell(goals.loc["queue"].to_dict(), "jobs_per_day", " a day"),
+                _cell(goals.loc["queue"].to_dict(), "jobs_per_day", " per day"),
                 _cell(goals.loc["shared machine"].to_dict(), "time_per_job_seconds", f"{formats.THIN}s"),
                 formats.seconds(as_float(goals.loc[jobs, "makespan_seconds"])),
             ]
