@@ -43,16 +43,13 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
         )
     elif is_compared:
         notes.append(
-            "Column “Against its baseline” shows how much longer the baseline takes. Nodeworth compares both "
-            "at the count where the baseline is fastest, or at the nearest counts that were run. If the "
-            "baseline is fastest on one process, Nodeworth compares both at the best count of the other "
-            "interconnect."
+            "Column “Against its baseline” shows how much longer the baseline takes. The times are at the "
+            "count where the baseline is fastest, or at the nearest counts that were run. If the baseline is "
+            "fastest on one process, the times are at the best count of the other interconnect."
         )
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
-        notes.append(
-            f"If a sentence states a number of {units} that was not run, this number is interpolated."
-        )
+        notes.append(f"Nodeworth interpolates each stated number of {units} that was not run.")
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         notes.append("Process counts do not include data servers. Processes per core include data servers.")
     return [*notes, _superlinear_note(scaling, content)]
@@ -109,8 +106,8 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
         rules.append("A verdict on simulated times requires that the whole band is on one side of 0.")
     if improvement["paired"].eq(False).any():
         notes.append(
-            "If runs are not paired, a difference is the median over all pairs of runs. This median may "
-            "deviate from the ratio of the median times."
+            "A difference of unpaired runs is the median over all combinations of one run per interconnect. "
+            "This median may deviate from the ratio of the median times."
         )
     notes += rules
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]

@@ -121,8 +121,8 @@ def core_hours_section(content: Content) -> Section | None:
     total = float(hours["core_hours"].sum())
     counted = float(hours.loc[hours["reason"] == COUNTED, "core_hours"].sum())
     summary = (
-        f"The study took {formats.number(total)} core hours, of which runs that count took "
-        f"{formats.number(counted)}"
+        f"The study took {formats.number(total)} core hours. Runs that count took {formats.number(counted)} "
+        "core hours"
     )
     if "job_states" in content.tables:
         states = content.tables["job_states"]
@@ -131,8 +131,8 @@ def core_hours_section(content: Content) -> Section | None:
         energy = "" if pd.isna(joules) else f"; {formats.number(joules / 3.6e6)} kWh"
         summary += f". The source is Slurm's accounting of the study's jobs ({jobs}{energy})."
     else:
-        limit = ", which do not cover the rest of their jobs" if "job" in content.runs else ""
-        summary += f". The source is the records of its runs{limit}."
+        limit = ", which do not cover the rest of the jobs" if "job" in content.runs else ""
+        summary += f". The source is the records of the runs{limit}."
     rows = [
         row(
             [

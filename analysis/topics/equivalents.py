@@ -157,8 +157,8 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     )
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
         caption += (
-            f" In brackets, {MISSING} means an end below the smallest count, and ∞ an end that is not "
-            "reached."
+            f" In brackets, {MISSING} marks an end below the smallest count. ∞ marks an end that the "
+            "interconnect does not reach."
         )
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
     title = with_levels(equivalent, lambda line: f"Baseline: {labels.baseline(line)}")
@@ -259,8 +259,9 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     keys = [*BASELINE, "interconnect", "baseline_processes"]
     at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly[contest.unit]}, keys)
     savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
-    fewer = f"against {formats.whole(nearly[contest.unit])}, which are nearly as fast"
-    return f"{text} ({savings[0]} {fewer})" if savings else text
+    fewer = nearly[contest.unit]
+    rival = f"the {counts_of(contest.unit, fewer)} that {'is' if fewer == 1 else 'are'} nearly as fast"
+    return f"{text} ({savings[0]} against {rival})" if savings else text
 
 
 def _with_nodes(count: int, rows: pd.DataFrame) -> str:

@@ -228,16 +228,17 @@ def node_loss(content: Content) -> Section | None:
         numbers("Bandwidth at most (%)", share("bandwidth")),
     ]
     method = (
-        "Nodeworth compares these runs on one node with their traces, whose ranks ran again alone and "
-        "several at once. Memory is how much longer a rank computes while other ranks of its node compute. "
-        "Waiting is the waiting time in the trace if messages took no time. Work is the CPU time of all "
-        "ranks alone / the CPU time of the serial run. Communication is the rest. Bandwidth at most is the "
-        "loss if all computing waited for the memory that cores share, by STREAM's triad on one and several "
-        "cores. It is an upper bound of the share of memory and not part of the sum. Brackets span the "
-        "interval of the efficiency and the bands of the traces. Factors are in tables/node_loss.csv."
+        "Nodeworth compares these runs on one node with their traces. It ran each traced rank again, alone "
+        "and together with other ranks. “Memory” is the extra computing time of a rank while other ranks of "
+        "its node compute. “Waiting” is the waiting time that would remain if messages took no time. “Work” "
+        "is the CPU time of all ranks alone / the CPU time of the serial run. “Communication” is the rest. "
+        "“Bandwidth at most” is the loss if all computing were limited by shared memory bandwidth (STREAM "
+        "triad on one core and on several). This loss is an upper bound for “Memory” and not part of the "
+        "sum. Brackets span the interval of the efficiency and the bands of the traces. Factors are in "
+        "tables/node_loss.csv."
     )
     caption = (
-        "Causes of the loss of efficiency inside a node. Each share is a share of the efficiency's logarithm."
+        "Causes of the loss of efficiency inside a node. Shares refer to the logarithm of the efficiency."
     )
     blocks = [
         bullets([_loss_sentence(line, labels) for line in lines]),
@@ -249,7 +250,7 @@ def node_loss(content: Content) -> Section | None:
 
 def _loss_sentence(line: Line, labels: Labels) -> str:
     """State the efficiency of a run, and the share of the loss that each part causes."""
-    run = f"{labels.case(line['case'])} on {processes(line['processes'])} of a node, "
+    run = f"{labels.case(line['case'])} on {processes(line['processes'])} of one node, "
     run += labels.interconnect(line["interconnect"], line["kind"])
     efficiency = formats.bracketed(*interval(line, "efficiency"))
     if is_missing(line["memory_percent"]):

@@ -24,8 +24,8 @@ from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
     "Scaling is strong: the size stays the same. Speedup is the time of the reference divided by the time of "
-    "the point. Efficiency is speedup × cores of the reference / cores of the point. The serial fraction is "
-    "the one of Karp and Flatt."
+    "the point. Efficiency is speedup × cores of the reference / cores of the point. The serial fraction "
+    "follows the formula of Karp and Flatt."
 )
 WEAK_WORDS = (
     "Scaling is weak: the size grows with the processes. Efficiency is the time of the reference divided by "
@@ -186,15 +186,15 @@ def _test_sentences(content: Content) -> str:
         return "Nothing is tested: a test needs at least two blocks of both interconnects."
     tested = improvement[improvement["p_adjusted"].notna()]
     tests = [
-        "the exact signed-rank test of paired log ratios" if tested["paired"].any() else "",
-        "a studentised permutation test of unpaired blocks" if not tested["paired"].all() else "",
+        "the two-sided exact signed-rank test of paired log ratios" if tested["paired"].any() else "",
+        "a two-sided studentised permutation test of unpaired blocks" if not tested["paired"].all() else "",
     ]
-    text = f"Nodeworth tests improvements with {listed(filter(None, tests))}, two-sided."
+    text = f"Nodeworth tests improvements with {listed(filter(None, tests))}."
     if tables["oversubscription"]["p_adjusted"].notna().any():
         text += " Oversubscription levels share no block, so Nodeworth tests them with the permutation test."
     return (
-        f"{text} The estimate and the interval of a comparison follow from its test. If the data decide at "
-        "which count to compare, each permutation of the test chooses the count again. Holm's correction "
+        f"{text} The estimate and the interval of a comparison follow from its test. Each permutation of the "
+        "test chooses the compared count again if this count depends on the data. Holm's correction "
         "covers all p-values of a table. A verdict of faster or slower requires that p is at most "
         f"{formats.exact(content.facts.all_settings().alpha)} and that the interval agrees."
     )

@@ -13,8 +13,8 @@ from analysis.runs.frames import Line, is_missing
 from analysis.topics.topic import Topic
 
 HOW = (
-    "These notes matter for a choice besides prices and times. Each note is from the stated source and "
-    "applied in its year. No number of this report includes the notes."
+    "These notes state criteria for a choice other than prices and times. Each note comes from the stated "
+    "source and applied in the stated year. No number of this report includes the notes."
 )
 GENERAL = "All of them"
 """Subject of notes on all interconnects."""

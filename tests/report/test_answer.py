@@ -79,7 +79,7 @@ class TestDuct:
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
         sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
-        assert sentences.endswith(f" ({saving} against 8, which are nearly as fast).")
+        assert sentences.endswith(f" ({saving} against the 8 processes that are nearly as fast).")
 
     def test_where_more_processes_stop_paying(self, duct):
         contests = find_contests(duct[1], [])

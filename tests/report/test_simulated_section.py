@@ -55,7 +55,7 @@ def test_a_speed_that_was_meant_for_another_processor_is_called_a_guess(cpu, gue
     between = sentences_of(made(host=host | {"host_speed_range": [0.13, 0.17]}))
     assert "cores have 0.15 (0.13 to 0.17) times the speed of" in between
     assert "include this range." in between and "include this range" not in sentences
-    assert (f"This ratio was stated for EPYC. For {cpu} it is a guess." in sentences) == guess
+    assert (f"This ratio was stated for EPYC. For {cpu}, this ratio is a guess." in sentences) == guess
 
 
 def test_a_speed_from_benchmarks_names_both_processors():
@@ -70,6 +70,6 @@ def test_a_speed_from_benchmarks_names_both_processors():
     )
     assert "3300 against 9000 MB/s" in text and "does not show which computing waits for memory" in text
     other = pd.DataFrame({"cpu": ["Intel Xeon"]})
-    assert "For Intel Xeon it is a guess" in sentences_of(
+    assert "For Intel Xeon, this ratio is a guess" in sentences_of(
         made(host=host | {"processor": processor}, tables={"traces": other})
     )

@@ -79,11 +79,11 @@ def test_the_report_states_core_hours_and_their_source():
             DUMP,
             "is Slurm's accounting of the study's jobs (1 CANCELLED, 2 COMPLETED, 1 REQUEUED and 1 TIMEOUT; 2 kWh)",
         ),
-        ("", "is the records of its runs."),
+        ("", "is the records of the runs."),
     ):
         made = make_core_hours(runs(), jobs(dump))
         section = part(make_report(all_runs, tables | made, facts, []), "core_hours")
-        assert "runs that count took 1.5. The source " + expected in sentences_of(section).replace(
+        assert "Runs that count took 1.5 core hours. The source " + expected in sentences_of(section).replace(
             "1.50", "1.5"
         ).replace("2.00", "2")
         (table,) = [block for block in section["blocks"] if block["type"] == "table"]

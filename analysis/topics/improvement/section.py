@@ -53,8 +53,8 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption = (
         "Improvement over the baseline at the baseline's peak, or at the nearest common count. If the "
-        "baseline is fastest on one process, the count is the best of the other interconnect. Column "
-        "“Average” shows the geometric mean over the common counts from 2 up to this count."
+        "baseline is fastest on one process, the improvement is at the best count of the other interconnect. "
+        "Column “Average” shows the geometric mean over the common counts from 2 up to this count."
     )
     if improvement["improvement_low"].notna().any():
         caption += f" Brackets contain {labels.intervals(improvement)}."

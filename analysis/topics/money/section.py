@@ -199,9 +199,8 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
         texts("Verdict", lambda verdict: MISSING if is_missing(verdict) else verdict, "verdict"),
     ]
     caption = (
-        "The equivalent nodes of an interconnect are as fast as the nodes of the baseline at its highest "
-        "speedup. Both are whole nodes. The saving is at "
-        f"{node_price(highest.iloc[0].to_dict())} per node."
+        "Equivalent nodes are the whole nodes with which an interconnect reaches the highest speedup of its "
+        f"baseline. The saving assumes {node_price(highest.iloc[0].to_dict())} per node."
     )
     return [line_table(caption, fields, labels.lines(highest, "case", "interconnect"), title)]
 

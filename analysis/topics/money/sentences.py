@@ -158,14 +158,14 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
         name, baseline = pair_names(rows.iloc[0].to_dict(), labels)
         names_by_verdicts.setdefault((baseline, listed(verdicts)), []).append(name)
     return [
-        f"Instead of {baseline}, {_each(names)} {verdicts}."
+        f"{_each(names)} {verdicts} (instead of {baseline})."
         for (baseline, verdicts), names in names_by_verdicts.items()
     ]
 
 
 def _each(names: list[str]) -> str:
-    """List names as the subject of a verb in the singular."""
-    return names[0] if len(names) == 1 else f"each of {listed(names)}"
+    """List names as the subject of a sentence with a verb in the singular."""
+    return names[0] if len(names) == 1 else f"Each of {listed(names)}"
 
 
 def pair_names(row: Line, labels: Labels) -> tuple[str, str]:

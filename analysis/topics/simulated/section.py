@@ -92,7 +92,9 @@ def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> st
     sentences = [f"Simulated cores {relation} {traced_cores}."]
     stated_cpu = (processor.traced_on if processor else host.relative_to) or ""
     if other_cpus := [cpu for cpu in cpus if stated_cpu not in cpu]:
-        sentences.append(f"This ratio was stated for {stated_cpu}. For {listed(other_cpus)} it is a guess.")
+        sentences.append(
+            f"This ratio was stated for {stated_cpu}. For {listed(other_cpus)}, this ratio is a guess."
+        )
     sentences += _benchmark_sentences(processor) if processor else []
     if speed != 1 or ends:
         sentences.append(
@@ -141,10 +143,10 @@ def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
         for name, model in models.items()
     ]
     caption = (
-        "Errors of each model in a replay of the ping-pong to which it was fitted. A point left out is "
-        "predicted by a model that was fitted to the other points. Points below 2 KiB and the ends of a "
-        "protocol cannot be left out. A model of two points has only latency and peak bandwidth, so its "
-        "errors between them are unknown."
+        "Errors of each model in a replay of the ping-pong to which it was fitted. “Left out”: a model that "
+        "was fitted to the other points predicts the point. Points below 2 KiB and the first and last point "
+        "of a protocol cannot be left out. A model of two points knows only latency and peak bandwidth, so "
+        "its errors at other message sizes are unknown."
     )
     return table(caption, columns, {"": rows})
 
@@ -192,8 +194,9 @@ def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labe
     if not lines:
         return []
     caption = (
-        "One-way times of every point to which a model was fitted: as given, and as replayed on the model. "
-        "The model needs the ends of a protocol, so these have no error if left out."
+        "One-way times of every point to which a model was fitted. “Given” times come from the fitted curve. "
+        "“Replayed” times come from the model. The first and last point of a protocol cannot be left out, so "
+        "these points have no such error."
     )
     fields = [
         texts("Message size", size_text, "bytes"),

@@ -17,16 +17,16 @@ from analysis.topics.topic import Headline, Page
 
 HOW = (
     "A trace contains the computing and communication of every rank in a few steps of a run. Computing is "
-    "the CPU time of all ranks. The computing of a rank with several threads ends with its last thread. Over "
-    "serial is the computing time × threads / the time of the same steps in serial runs. Another rank is the "
-    "increase of a rank's computing time for each other rank that computes on the same node at the same "
-    "time. It was measured by timing ranks alone and several at once."
+    "the CPU time of all ranks. The computing of a rank with several threads ends with its last thread. "
+    "“Over serial” is the computing time × threads / the time of the same steps in serial runs. “Another "
+    "rank” is the increase of a rank's computing time per other rank that computes on its node. Nodeworth "
+    "measured this increase by timing ranks alone and several at once."
 )
 TIMED = {
     "alone": (
         "Timed alone: each rank ran again several times, alone on a core. Recorded messages answered the "
         "rank's MPI calls, and the rank sent the same messages as in the traced run. Its computing time is "
-        "the median of these runs. The band contains nine tenths of them."
+        "the median of these runs. The band contains nine tenths of these runs."
     ),
     "together": (
         "Timed together: computing was timed in the traced run. Ranks that shared a core took more CPU time "
@@ -221,8 +221,8 @@ def _efficiency_table(content: Content) -> Block:
         "Factors of efficiency at the peak and at the largest process count, as defined by the POP centre of "
         "excellence. Load balance is the mean computing time of the ranks / the largest computing time. "
         "Serialisation is the largest computing time / the run time if messages took no time. Transfer is "
-        "the run time if messages took no time / the run time. The parallel efficiency is the product of the "
-        "three. It does not count computing that the parallel program does in addition to the serial program."
+        "the run time if messages took no time / the run time. The parallel efficiency is the product of "
+        "these three factors. It does not count computing that only the parallel program does."
     )
     lines = labels.lines(rows, "case", "interconnect", "processes")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -102,7 +102,7 @@ def section_of(tables, loss):
 def test_a_sentence_states_where_lost_time_goes(tables):
     section = section_of(tables, make_node_loss(tables["scaling"], simulated(), UNKNOWN))
     assert sentences_of(section).splitlines()[0] == (
-        "Duct on 2 processes of a node, memory: the efficiency is 0.625 [0.625, 0.625]. Shares of the loss: "
+        "Duct on 2 processes of one node, memory: the efficiency is 0.625 [0.625, 0.625]. Shares of the loss: "
         "waiting for each other 33 % [33, 33], communication and time that the trace does not show 26 % [-28, 67], "
         "caches and memory that ranks share 20 % [0, 47] and computing that grows with the ranks 20 % [0, 47]."
     )
