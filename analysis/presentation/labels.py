@@ -175,7 +175,7 @@ class Labels:
         nominal = exact(round(100 * self.facts.settings.level, 1))
         shares = [exact(round(100 * share, 1)) for share in sorted({coverages.min(), coverages.max()})]
         differs = len(coverages) and set(shares) != {nominal}
-        return f"for times, the confidence is {' to '.join(shares)}{THIN}%" if differs else ""
+        return f"{' to '.join(shares)}{THIN}% for times" if differs else ""
 
     def times(self, rows: pd.DataFrame) -> str:
         """Name the times of `rows` for a caption: medians over blocks, or simulated times."""

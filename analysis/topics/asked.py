@@ -177,10 +177,10 @@ def differences(
 
 
 def _difference(key: str, *pair: Factors) -> str:
-    """Write a factor with its values for two interconnects: ``MTU (1500 and 9000 bytes)``."""
+    """Write a factor with its values for two interconnects: ``MTU (1500 against 9000 bytes)``."""
     title, unit = (COLUMNS | MODEL_FACTORS).get(key, (key, ""))
     title = title if title[:2].isupper() else title[0].lower() + title[1:]
-    values = listed(_value(key, factors, "not stated") for factors in pair)
+    values = " against ".join(_value(key, factors, "not stated") for factors in pair)
     return f"{title} ({values}{f' {unit}' if unit else ''})"
 
 

@@ -295,7 +295,7 @@ def _count_ends(ends: Sequence[str]) -> str:
         return f". The {curves} {ENDS[ends[0]][len(ends) > 1]}"
     numbers = {end: ends.count(end) for end in ENDS if end in ends}
     clauses = listed(f"{number} {ENDS[end][number > 1]}" for end, number in numbers.items())
-    return f". Of the {curves}, {clauses}"
+    return f". The {curves}: {clauses}"
 
 
 def _end_in_words(peak: Line, contest: Contest) -> str:

@@ -146,7 +146,7 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     if covered.empty:
         return "Each time is a single sample without an interval."
     shares = listed(
-        f"{formats.percent(100 * coverage, places=1)} at n{formats.THIN}={formats.THIN}{n}"
+        f"{formats.percent(100 * coverage, places=1)} with {n}"
         for coverage, n in zip(covered["coverage"], covered["n"], strict=True)
     )
     counted_runs = runs[runs["valid"] & (runs["kind"] != "simulated")]
@@ -158,7 +158,7 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     noun = "runs" if in_blocks.empty else "blocks"
     text = (
         f"Times are medians over {noun}, including outliers. The interval of a time lies between two order "
-        f"statistics of its {noun}. The confidence of an interval from n {noun} is {shares}. "
+        f"statistics of its {noun}. The confidence of the interval is {shares} {noun}. "
     )
     blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
     if blocks.empty and alone_with_draws.empty:

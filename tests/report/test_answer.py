@@ -490,7 +490,7 @@ class TestUnsureTops:
             "How far it scales: in duct, speedup over a still rises at 8 processes, the largest count that was run "
             "(speedup 8.00 [8.00, 8.00]). More than 4 processes over c bring no detectable gain (speedup 3.20 [3.20, "
             "3.20]). It is undecided whether speedup over b still rises at 8 processes, the largest count that was "
-            "run (speedup 3.22 [3.14, 3.27]). Of the 3 other curves, 1 still rises at its largest count and 2 may or "
+            "run (speedup 3.22 [3.14, 3.27]). The 3 other curves: 1 still rises at its largest count and 2 may or "
             "may not rise at their largest count."
         )
 

@@ -39,8 +39,8 @@ def test_no_derived_interval(study):
 def test_columns_with_an_interval_are_listed(report):
     method = sentences_of(part(report, "method"))
     assert (
-        "The confidence of an interval from n blocks is 87.5 % at n = 4. Speedups and other derived quantities have no interval: they need 5 "
-        "blocks." in method
+        "The confidence of the interval is 87.5 % with 4 blocks. Speedups and other derived quantities have no "
+        "interval: they need 5 blocks." in method
     )
     (table,) = blocks(part(report, "models"), "table")
     assert "interval" not in table["caption"]

@@ -26,20 +26,21 @@ def sentences_about(first, two, kinds=("measured", "measured"), baselines=("jumb
 
 def test_only_differing_factors_are_named():
     assert sentences_about(LINKS, LINKS | {"mtu": 1500}) == [
-        "Usual differs from Jumbo in MTU (1500 and 9000 bytes)."
+        "Usual differs from Jumbo in MTU (1500 against 9000 bytes)."
     ]
 
 
 def test_the_study_chooses_the_baseline():
     (sentence,) = sentences_about(LINKS, LINKS | {"mtu": 1500}, baselines=["usual"])
-    assert sentence == "Jumbo differs from Usual in MTU (9000 and 1500 bytes)."
+    assert sentence == "Jumbo differs from Usual in MTU (9000 against 1500 bytes)."
 
 
 def test_factors_have_words_and_other_settings_the_key_of_the_file():
     other = LINKS | {"transport": "ud", "path": "back_to_back", "cable": "copper 5 m"}
     assert sentences_about(LINKS, other | {"launch.mca.btl": "self,openib"}) == [
-        "Usual differs from Jumbo in transport (unreliable datagram (UD) and TCP), "
-        "cable (copper 5 m and not stated), path (back to back and switched) and launch.mca.btl (self,openib and self,tcp)."
+        "Usual differs from Jumbo in transport (unreliable datagram (UD) against TCP), "
+        "cable (copper 5 m against not stated), path (back to back against switched) and launch.mca.btl "
+        "(self,openib against self,tcp)."
     ]
 
 
@@ -47,7 +48,7 @@ def test_settings_of_different_mpi_libraries_are_not_compared():
     other = LINKS | {"mpi": "MPICH", "launch.env.UCX_TLS": "self,tcp"}
     del other["launch.mca.btl"]
     assert sentences_about(LINKS, other) == [
-        "Usual differs from Jumbo in MPI library (MPICH and Open MPI), each with its settings."
+        "Usual differs from Jumbo in MPI library (MPICH against Open MPI), each with its settings."
     ]
 
 
@@ -88,16 +89,16 @@ def test_models_that_differ_in_message_costs():
     """Both figures of the second model are half of the first's, or the fastest that was published."""
     (sentence,) = modelled("gigabit_ethernet", "rdma_gigabit_ethernet")
     assert sentence == (
-        "RDMA GigE (sim) differs from GigE (sim) in host bus (PCI-X 133 and not stated), latency (15.5 and 31 µs), "
-        "peak (117.5 and 112.5 MB/s), eager limit (8192 and 65 536 bytes) and host overhead (nothing stated and "
-        "5.5 µs to send and 5.5 µs to receive)."
+        "RDMA GigE (sim) differs from GigE (sim) in host bus (PCI-X 133 against not stated), latency "
+        "(15.5 against 31 µs), peak (117.5 against 112.5 MB/s), eager limit (8192 against 65 536 bytes) and "
+        "host overhead (nothing stated against 5.5 µs to send and 5.5 µs to receive)."
     )
 
 
 def test_models_differ_in_directions_protocols_and_topology():
     (sentence,) = modelled("quadrics_elan3", "infiniband_4x_pcix")
-    assert "other changes of protocol (2 MiB and none)" in sentence
-    assert "topology (crossbar and fat tree of down 4 × 4 × 4, up 4 × 4)" in sentence
+    assert "other changes of protocol (2 MiB against none)" in sentence
+    assert "topology (crossbar against fat tree of down 4 × 4 × 4, up 4 × 4)" in sentence
     assert "what both directions share" not in sentence  # a bus each
 
 

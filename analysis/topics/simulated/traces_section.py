@@ -25,8 +25,8 @@ HOW = (
 TIMED = {
     "alone": (
         "Timed alone: each rank ran again several times, alone on a core. Recorded messages answered the "
-        "rank's MPI calls, and the rank sent the same messages as in the traced run. Its computing time is "
-        "the median of these runs. The band contains nine tenths of these runs."
+        "rank's MPI calls. The rank sent the same messages as in the traced run. The computing time of the "
+        "rank is the median of these runs. The band contains nine tenths of these runs."
     ),
     "together": (
         "Timed together: computing was timed in the traced run. Ranks that shared a core took more CPU time "

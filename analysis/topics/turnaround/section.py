@@ -137,7 +137,7 @@ def _outcome(line: Line) -> str:
     elif line["goal"] not in GOAL_TITLES:
         notes.append(formats.seconds(line["makespan_seconds"]))
     if not is_missing(line["not_told_apart"]):
-        notes.append(f"{line['not_told_apart']} may be as good")
+        notes.append(f"processes that may be as good: {line['not_told_apart']}")
     return f" ({'; '.join(notes)})" if notes else ""
 
 
