@@ -285,7 +285,11 @@ def _saved(line: Line, baseline_rows: pd.DataFrame, rows: pd.DataFrame) -> str:
     if baseline_nodes is None or len(nodes) < len(counts):
         return saved
     saved_nodes = [baseline_nodes - needed for needed in nodes]
-    return f"{saved}, {_with_range(saved_nodes, 'node') if any(saved_nodes) else 'but no whole node'}"
+    return (
+        f"{saved} and {_with_range(saved_nodes, 'node')}"
+        if any(saved_nodes)
+        else f"{saved}, but no whole node"
+    )
 
 
 def _with_range(counts: Sequence[int], noun: str) -> str:

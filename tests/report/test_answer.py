@@ -58,14 +58,14 @@ class TestDuct:
         sentences = plain(nodes_saved(find_contests(duct[1], []), LABELS))
         assert sentences == (
             "Nodes saved: in duct, InfiniBand (pub) matches 16 processes (8 nodes) over GigE (pub) with 9 processes "
-            "(5 nodes), saving 7 processes, 3 nodes."
+            "(5 nodes), saving 7 processes and 3 nodes."
         )
 
     def test_saved_processes_have_the_range_of_the_equivalent(self, duct):
         """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
         equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
         sentences = plain(nodes_saved(find_contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
-        assert sentences.endswith(", saving 7 [5, 7] processes, 3 [2, 3] nodes.")
+        assert sentences.endswith(", saving 7 [5, 7] processes and 3 [2, 3] nodes.")
 
     @pytest.mark.parametrize(
         ("swift", "saving"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
