@@ -152,12 +152,22 @@ class Labels:
         """Nominal coverage of the intervals, as text."""
         return percent(100 * self.facts.settings.level, places=0)
 
-    def intervals(self, rows: pd.DataFrame, times: bool = False) -> str:
-        """Name the intervals of `times`, or of quantities derived from times. Simulated rows have a band."""
+    def intervals(
+        self, rows: pd.DataFrame, times: bool = False, comparisons: pd.DataFrame | None = None
+    ) -> str:
+        """Name the intervals of `times`, or of quantities derived from times. Simulated rows have a band.
+
+        Intervals of few runs are less certain. `comparisons` are rows of ``improvement`` in the same table.
+        """
         kinds = set(rows["kind"])
         if kinds == {"simulated"}:
             return BAND
         exceptions = [self._coverage_of_times(rows["coverage"].dropna())] if times else []
+        if comparisons is not None:
+            coverages = comparisons.loc[comparisons["improvement_low"].notna(), "coverage"].dropna()
+            if len(coverages) and coverages.min() < self.facts.settings.level - 0.005:
+                least = exact(round(100 * coverages.min(), 1))
+                exceptions += [f"for comparisons of few runs, the confidence is at least {least}{THIN}%"]
         exceptions += [f"{BAND} for simulated values"] if any("simulated" in kind for kind in kinds) else []
         in_brackets = "; ".join(filter(None, exceptions))
         return f"{self.confidence} intervals" + (f" ({in_brackets})" if in_brackets else "")

@@ -29,7 +29,7 @@ from analysis.runs.columns import IMPROVEMENT_KEY
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
-from analysis.runs.runs import DISTURBED_CORES
+from analysis.runs.runs import DISTURBED_CORES, count_validity
 from analysis.topics.improvement.sentences import WITHHELD
 from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed
 
@@ -116,6 +116,8 @@ def how_sure_in_short(
         for kind in kinds
     ]
     text = f"How sure: {listed(origins)}"
+    if invalid := count_validity(runs).invalid:
+        text += f". {counted(invalid, 'run')} {'is' if invalid == 1 else 'are'} invalid and left out"
     disturbed, observed = count_disturbed(runs)
     if disturbed:
         of_runs = f"{formats.whole(disturbed)} of {counted(observed, 'valid run')}"
@@ -142,7 +144,8 @@ def how_sure_in_short(
         p += f", undecided: {reason}" if reason else ""
         text += f". The title compares the two interconnects with the most points ({p})"
     if any(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons):
-        text += ". It is unknown whether the interconnects took turns, so time may explain differences"
+        text += ". It is unknown whether the interconnects took turns, so time may explain differences, "
+        text += "also in nodes saved and costs"
     if inseparable := sum(line["verdict"] == INSEPARABLE for line in comparisons):
         text += f". In {counted(inseparable, 'comparison')}, {INSEPARABLE}"
     is_tested = any(as_float(line["blocks"]) > 1 for line in comparisons)

@@ -70,7 +70,9 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
     caption = "Each case lists its highest speedup first, then its baseline and others."
     caption += f" {reference_note(scaling, labels)}"
     if scaling["speedup_low"].notna().any():
-        caption += f" Brackets contain {content.labels.intervals(scaling)}."
+        improvement = pd.concat([contest.improvement for contest in contests])
+        intervals = content.labels.intervals(scaling, comparisons=improvement)
+        caption += f" Brackets contain {intervals}. Brackets of speedup include the spread of its reference."
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     if "+" in marks:
         largest = listed(dict.fromkeys(contest.largest_count for contest in contests), "or")
@@ -190,7 +192,10 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
         if comparison["verdict"] == INSEPARABLE:
             return f"inseparable from time {at_count}"
         is_untestable = outcome(comparison["verdict"]) == "untestable"
-        return f"too few blocks {at_count}" if is_untestable else f"undecided {at_count}"
+        if is_untestable:
+            return f"too few blocks {at_count}"
+        percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
+        return f"undecided: {percent}{formats.THIN}% {at_count}"
     percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
     text = f"{percent}{formats.THIN}% at {formats.whole(comparison['at_processes_other'])}"
     return f"{text}, one run" if "untested" in str(comparison["verdict"]) else text

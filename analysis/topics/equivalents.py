@@ -259,8 +259,8 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     keys = [*BASELINE, "interconnect", "baseline_processes"]
     at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly[contest.unit]}, keys)
     savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
-    fewer = nearly[contest.unit]
-    rival = f"the {counts_of(contest.unit, fewer)} that {'is' if fewer == 1 else 'are'} nearly as fast"
+    less = formats.percent(100 * (1 - nearly["speedup"] / peaks[0]["peak_speedup"]))
+    rival = f"{counts_of(contest.unit, nearly[contest.unit])} with {less} less {labels.speedup}"
     return f"{text} ({savings[0]} against {rival})" if savings else text
 
 

@@ -65,6 +65,7 @@ PEAKS = table_schemas(
 
 ENDS = {
     "alone": ("is fastest on one process", "are fastest on one process"),
+    "smallest": ("is fastest at its smallest count", "are fastest at their smallest count"),
     "stops": ("peaks before its largest count", "peak before their largest count"),
     "rises": ("still rises at its largest count", "still rise at their largest count"),
     "unsure": ("may or may not rise at its largest count", "may or may not rise at their largest count"),
@@ -279,11 +280,11 @@ def _nearly_best_clause(peak: Line, contest: Contest) -> str:
 
 
 def _speedup_range(peaks: Sequence[Line]) -> str:
-    """Write the highest speedups of curves as a range, with an interval that covers all their intervals."""
-    speedups, low, high = np.array([interval(peak, "peak_speedup") for peak in peaks]).T
-    least, most = np.nanmin(speedups), np.nanmax(speedups)
-    text = formats.spanned(formats.number(least), formats.number(most))
-    return text + formats.ends(low.min(), high.max(), formats.decimals(most))
+    """Write the highest speedups of curves as a range; of a single curve with its interval."""
+    if len(peaks) == 1:
+        return formats.bracketed(*interval(peaks[0], "peak_speedup"))
+    speedups = [peak["peak_speedup"] for peak in peaks]
+    return formats.spanned(formats.number(np.nanmin(speedups)), formats.number(np.nanmax(speedups)))
 
 
 def _count_ends(ends: Sequence[str]) -> str:
@@ -303,7 +304,10 @@ def _end_in_words(peak: Line, contest: Contest) -> str:
     if _has_one_count(peak, contest):
         return "one count"
     end = end_of(peak, contest.scaling)
-    return "alone" if end == "stops" and peak["peak_processes"] == 1 else end
+    if end == "stops" and peak["peak_processes"] == 1 and contest.unit == PROCESSES:
+        return "alone"
+    smallest = rows_like(contest.scaling, peak)[contest.unit].min()
+    return "smallest" if end == "stops" and peak["peak_processes"] == smallest else end
 
 
 def _has_one_count(peak: Line, contest: Contest) -> bool:

@@ -74,8 +74,11 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
         percent = formats.percent_with_interval(*percent_interval(line, "best"), signed=True)
         names = [f"{other} with {other_best}", f"{baseline} with {best}"]
         verdict = str(line["best_verdict"])
-        relation = f" is {verdict} than " if verdict in ("faster", "slower") else f" is {verdict} from "
-        sentences.append(f"Each at its best, {relation.join(names)}: {percent}.")
+        if verdict in ("faster", "slower"):
+            clause = f" is {verdict} than ".join(names)
+        else:
+            clause = f"it is undecided whether {' or '.join(names)} is faster"
+        sentences.append(f"Each at its best, {clause}: {percent}.")
     if len(sentences) > MOST:
         sentences = [*sentences[:MOST], "tables/improvement.csv has the other comparisons of best with best."]
     return " ".join(sentences)
@@ -217,13 +220,14 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
         return "The study does not state each node_type: unless all nodes are equal, it compares systems."
     equal = [line for line, other in zip(compared, types, strict=True) if other == baseline]
     if len(equal) == len(compared):
-        return f"The compared interconnects have equal nodes ({baseline})."
+        return f"The compared interconnects have equal nodes ({baseline}), but their software may differ."
     if not equal:
         return "The nodes differ in more than the interconnect: this compares systems."
     names = named_or_counted(map(labels.compared, equal))
+    name = labels.baseline(equal[0])
     return (
-        f"{names} and {labels.baseline(equal[0])} have equal nodes ({baseline}). The other comparisons with "
-        f"{labels.baseline(equal[0])} are between systems with different nodes."
+        f"{names} and {name} have equal nodes ({baseline}), but their software may differ. The other "
+        f"comparisons with {name} are between systems with different nodes."
     )
 
 
@@ -232,7 +236,7 @@ def _fastest_over(
 ) -> str:
     """Name the interconnect that is faster than a baseline in most cases, then the others that are faster.
 
-    If all comparisons are slowdowns, only the interconnect that is slower in most cases is named.
+    If all comparisons are slowdowns, the sentence names the slower interconnects.
 
     Parameters
     ----------
@@ -267,7 +271,7 @@ def _fastest_over(
     percent = percents(line["improvement_percent"] for line in best_lines)
     text = f"{best} is {percent} {word} than {baseline} {where}"
     text += f" ({', '.join(remarks)})" if remarks else ""
-    if not by_name or word == "slower":
+    if not by_name:
         return text
     others = percents(line["improvement_percent"] for rows in by_name.values() for line in rows)
     return f"{text}, {named_or_counted(by_name, 'other')} by {others}"

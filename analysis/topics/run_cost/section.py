@@ -35,6 +35,7 @@ from analysis.topics.run_cost.sentences import (
     needed_nodes,
     question_title,
     same_speed,
+    time_of_choice,
 )
 from analysis.topics.run_cost.tables import BUDGET, DEADLINE, SAME_SPEED
 from analysis.topics.topic import Headline, Page
@@ -188,8 +189,7 @@ def cost_figures(choices: pd.DataFrame, contest: Contest, labels: Labels) -> lis
     asked = of_case[of_case["question"].isin([DEADLINE, BUDGET])]
     for best, *_ in by_question(asked):
         if not is_missing(best["seconds"]):
-            seconds = formats.bracketed(*interval(best, "seconds"))
-            note = f"{labels.curve(best)} on {needed_nodes(best)}, {seconds}{formats.THIN}s"
+            note = f"{labels.curve(best)} on {needed_nodes(best)}, {time_of_choice(best)}"
             is_interpolated = contest.unit == NODES and not contest.has_run(
                 best["interconnect"], best["nodes"]
             )

@@ -86,14 +86,25 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
         text += (
             f". No other system {'is as fast' if in_time else 'is as cheap'} at any measured number of nodes"
         )
-    return f"{text}. Times are medians." if in_time else f"{text}."
+    return f"{text}."
 
 
 def _detail(line: Line) -> str:
     """Write the nodes, cost and time of a choice, with their intervals."""
     cost = f"{money(line['cost'])}{cost_interval(line)}{SPACE}{line['currency']}"
-    seconds = formats.bracketed(*interval(line, "seconds"))
-    return f"{needed_nodes(line)}, {cost}, {seconds}{formats.THIN}s"
+    return f"{needed_nodes(line)}, {cost}, {time_of_choice(line)}"
+
+
+def time_of_choice(line: Line) -> str:
+    """Write the median time of a choice, with its interval unless the nodes that it needs have one.
+
+    The interval of the time holds for a fixed number of nodes, so it would contradict that of the nodes.
+    """
+    needs_range = line["question"] == DEADLINE and line["nodes_low"] != line["nodes_high"]
+    seconds = (
+        formats.number(line["seconds"]) if needs_range else formats.bracketed(*interval(line, "seconds"))
+    )
+    return f"median {seconds}{formats.THIN}s"
 
 
 def needed_nodes(line: Line) -> str:
