@@ -344,19 +344,19 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     text = sentences_of(made)
     assert "duct: the cheapest run, by estimate, took 20.0 s with slow on 4 nodes and cost 0.0222 USD" in text
     assert (
-        "In at most 15 s, swift costs least: 3 nodes, 0.0333 [0.0222, 0.0444] USD, median 13.3 [13.3, 13.3] s."
+        "swift costs least in at most 15 s: 3 nodes, 0.0333 [0.0222, 0.0444] USD, median 13.3 [13.3, 13.3] s."
         in text
     )
     assert "No other system is as fast at any measured number of nodes." in text
     assert "In at most 1 s: not reached at any measured number of nodes." in text
-    assert "For at most 0.04 USD per run, swift is fastest: 5 nodes" in text
+    assert "swift is fastest for at most 0.04 USD per run: 5 nodes" in text
     prices, asked, others = blocks(made, "table")
     assert cells(prices)[1][:2] == ["swift", "3.00 [2.00, 4.00]"]
     assert asked["groups"][0]["title"] == "In at most 15\u202fs"
     assert not others["printed"] and len(cells(others)) == 4
     page = Page(content, find_contests(content.tables, []))
     (first,) = headline(page).sentences
-    assert plain(first).startswith("Cost of a run of duct: in at most 15 s, swift costs least: 3 nodes")
+    assert plain(first).startswith("Cost of a run of duct: swift costs least in at most 15 s: 3 nodes")
 
 
 @pytest.mark.parametrize(
@@ -387,8 +387,8 @@ def test_the_cost_of_a_deadline_has_the_interval_of_the_nodes_that_it_needs(node
 def test_without_questions_page_one_compares_costs_at_equal_speed():
     content = report(two_systems(), {"slow": 1.0, "swift": 1.0})
     (first,) = headline(Page(content, find_contests(content.tables, []))).sentences
-    assert "swift with 3 nodes takes 13.3 s, slow with 8 nodes takes 16.0 s." in plain(first)
-    assert plain(first).endswith("69 % less.")  # 3 x 13.3 node seconds instead of 8 x 16
+    assert "swift with 3 nodes takes 13.3 s, and slow with 8 nodes takes 16.0 s." in plain(first)
+    assert "costs 69 % less: " in plain(first)  # 3 x 13.3 node seconds instead of 8 x 16
 
 
 def test_overlapping_costs_are_not_called_less():

@@ -52,7 +52,9 @@ def _figure(
         "front: no other measured run is both as fast and as cheap as a run on the front. "
     )
     if rows["cost_low"].notna().any():
-        caption += f"Bars are {labels.intervals(rows, times=True)} of the cost, with the range of the price. "
+        caption += (
+            f"Bars of the cost are {labels.intervals(rows, times=True)} and include the range of the price. "
+        )
     if rows["cost_low"].isna().any():
         caption += "Hollow points have no interval. "
     if facts.run_costs and (facts.run_costs.deadlines or facts.run_costs.budgets):

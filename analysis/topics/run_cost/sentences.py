@@ -76,7 +76,8 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
     if is_missing(best["seconds"]):
         return f"{title}: {best['note']}."
     in_time = best["question"] == DEADLINE
-    text = f"{title}, {labels.curve(best)} {'costs least' if in_time else 'is fastest'}: {_detail(best)}"
+    condition = f"{title[:1].lower()}{title[1:]}"
+    text = f"{labels.curve(best)} {'costs least' if in_time else 'is fastest'} {condition}: {_detail(best)}"
     if best["note"] == LAST:
         text += f" ({LAST})"
     reached = [line for line in others if not is_missing(line["seconds"])]
@@ -144,15 +145,18 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
     own = next(named, None)
     if own is None or is_missing(best["seconds"]) or own is best or is_missing(own["seconds"]):
         return ""
-    saved = f", {formats.percent(100 * (1 - best['cost'] / own['cost']))} less"
+    costs = f"{priced(best, 'cost')} instead of {priced(own, 'cost')}"
     if best["cost_high"] >= own["cost_low"]:
-        saved = "; the intervals overlap"
+        cost_sentence = f"costs {costs}; the intervals overlap"
+    else:
+        saved = formats.percent(100 * (1 - best["cost"] / own["cost"]))
+        cost_sentence = f"costs {saved} less: {costs}"
     mine, theirs = (
         f"{labels.curve(line)} with {counted(int(line['nodes']), 'node')} takes "
         f"{formats.seconds(line['seconds'])}"
         for line in (best, own)
     )
-    return f"{mine}, {theirs}. A run costs {priced(best, 'cost')} instead of {priced(own, 'cost')}{saved}."
+    return f"{mine}, and {theirs}. A run with {labels.curve(best)} {cost_sentence}."
 
 
 def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> list[str]:
@@ -165,4 +169,9 @@ def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> l
         equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
         equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
         sentences = list(filter(None, (same_speed(lines, labels) for lines in equal)))
-    return [f"Cost of a run of {case}: {sentences[0][0].lower()}{sentences[0][1:]}"] if sentences else []
+    if not sentences:
+        return []
+    first = sentences[0]
+    if first.startswith(("In ", "For ")):  # a question without an answer
+        first = f"{first[:1].lower()}{first[1:]}"
+    return [f"Cost of a run of {case}: {first}"]
