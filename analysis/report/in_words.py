@@ -59,7 +59,7 @@ def _bracket_notes(scaling: pd.DataFrame, labels: Labels) -> list[str]:
     """Explain brackets: intervals of runs, and bands of simulated values, which have no probability."""
     is_simulated = scaling["kind"] == "simulated"
     notes = [f"Brackets contain {labels.intervals(scaling)}."]
-    notes += [] if is_simulated.all() else ["The true value probably lies in its interval."]
+    notes += [] if is_simulated.all() else ["The true value probably lies within the brackets."]
     if is_simulated.any():
         notes.append("The band is the range that the uncertain inputs of the simulation allow.")
     return notes

@@ -32,7 +32,7 @@ WEAK_WORDS = (
     "the time of the point. Scaled speedup is efficiency × cores of the point / cores of the reference."
 )
 ALONE_WORDS = (
-    "For imported runs without blocks, the bootstrap draws runs within each point, if a point has at least "
+    "The bootstrap draws imported runs without blocks within each point that has at least "
     f"{FEWEST_ALONE} runs. In simulated studies, 92 to 95\N{NARROW NO-BREAK SPACE}% of these intervals "
     "contained the true value with 4 runs, and 96 to 98\N{NARROW NO-BREAK SPACE}% with 5 to 10 runs."
 )
@@ -74,8 +74,8 @@ def method_paragraphs(content: Content) -> list[str]:
     if not is_of_study.all():
         kinds = listed(dict.fromkeys(runs.loc[~is_of_study, "kind"]))
         paragraphs.append(
-            f"This study did not run the imported results ({kinds}). It uses them unchanged, with the blocks "
-            f"of their files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
+            f"This study did not run the imported results ({kinds}). The study uses these results unchanged, "
+            f"with the blocks of their files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
         )
     if not (scaling["kind"] == "simulated").all():
         paragraphs.append(_interval_sentences(scaling, runs, content.labels))
@@ -97,7 +97,7 @@ def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str
     scaling = tables["scaling"]
     sentences = [WEAK_WORDS if labels.weak else STRONG_WORDS]
     if (scaling["unit"] == NODES).any():
-        sentences.append("In cases that are compared by nodes, nodes take the place of cores.")
+        sentences.append("Cases that are compared by nodes use nodes instead of cores.")
     if scaling["oversubscription"].nunique() > 1:
         sentences.append("All oversubscription levels have the same reference.")
     if len(tables["improvement"]):

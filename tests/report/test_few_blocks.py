@@ -45,7 +45,7 @@ def test_columns_with_an_interval_are_listed(report):
     (table,) = blocks(part(report, "models"), "table")
     assert "interval" not in table["caption"]
     (table,) = blocks(part(report, "fastest"), "table")
-    assert "With fewer than 5 blocks, it is unknown which others may be the fastest." in table["caption"]
+    assert "It is unknown below 5 blocks which other interconnects may be the fastest." in table["caption"]
 
 
 def test_too_few_blocks_are_not_the_same_as_not_distinguishable(report):
@@ -112,7 +112,7 @@ NEEDS = "Speedups and other derived quantities have no interval: they need "
     ("repetitions", "sentence"),
     [
         (3, f"{NEEDS}4 runs per point if the runs have no block."),
-        (4, "the bootstrap draws runs within each point, if a point has at least 4 runs."),
+        (4, "The bootstrap draws imported runs without blocks within each point that has at least 4 runs."),
     ],
 )
 def test_imported_runs_without_block_have_derived_intervals_from_four_runs_on(repetitions, sentence):

@@ -68,7 +68,7 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
             "average."
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
-        caption += f" With fewer than {FEWEST} blocks, it is unknown which others may be the fastest."
+        caption += f" It is unknown below {FEWEST} blocks which other interconnects may be the fastest."
     if rows["lead_low"].notna().any():
         caption += (
             " Percentages are estimated from ratios of runs, not from the median times. Brackets contain "

@@ -23,11 +23,11 @@ from analysis.topics.models.tables import AVERAGE
 READING = (
     "Nodeworth fits each model to the median times of a curve. It then leaves out one process count at a "
     "time and predicts this count from the others. The held-out error is the mean relative error of these "
-    "predictions; the best model has the smallest held-out error. The communication model is a sum of three "
+    "predictions. The best model has the smallest held-out error. The communication model is a sum of three "
     "costs: a constant, a multiple of log2 of the processes, and a multiple of the processes. A prediction "
-    "is the average of the models, in which small held-out errors have more weight. Its brackets are wider "
-    "where the models disagree. Above the largest count that was run, the held-out error makes the brackets "
-    "still wider. There are no brackets above twice this count."
+    "is a weighted average of the models. Models with smaller held-out errors have more weight. The brackets "
+    "of a prediction are wider where the models disagree. The held-out error widens the brackets further "
+    "above the largest count that was run. Predictions above twice this count have no brackets."
 )
 READING_STRONG = (
     " USL is Gunther's Universal Scalability Law. The limit of speedup is the bound of the formula, not a "

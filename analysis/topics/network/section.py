@@ -30,7 +30,7 @@ from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
 METHOD = (
     "The latency of a ping-pong is half a round trip. The latency of an exchange or of a collective "
-    "operation is its whole time. Bandwidth counts the bytes of all messages under way. Curves are medians "
+    "operation is its whole time. Bandwidth counts the bytes of all messages in flight. Curves are medians "
     "over the batches of a run and over runs. Measured, emulated, simulated and published curves are never "
     "compared with each other."
 )
@@ -142,10 +142,11 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
         texts("Quicker again from", sizes, "drops"),
     ]
     caption = (
-        "Headline numbers at 0 bytes and the powers of two. N/2 is the size at which the bandwidth reaches "
-        "half of the peak. Loses from is the size from which the bandwidth stays 5 % or more below the peak. "
-        "Another protocol starts at a size whose time is 25 % or more above the line through the smaller "
-        "sizes. Quicker again are sizes whose time is 10 % or more below that of the size before."
+        "Headline numbers of each curve, from 0 bytes and the powers of two. N/2 is the size at which the "
+        "bandwidth reaches half of the peak. Column “Loses from” shows the size from which the bandwidth "
+        "stays 5 % or more below the peak. Column “Another protocol from” lists sizes whose time is 25 % or "
+        "more above the line through the smaller sizes. Column “Quicker again from” lists sizes whose time "
+        "is 10 % or more below the time of the previous size."
     )
     if ((heads["kind"] == "emulated") & (heads["percent_of_link"] > 100)).any():
         caption += (

@@ -126,8 +126,8 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
     cores = sorted({int(count) for count in packing["available_cores"]})
     caption = (
         f"Jobs per day on {formats.listed(map(str, cores))}{formats.SPACE}cores against the time per job, by "
-        "case. A line joins the Pareto set of an interconnect: no other point of the interconnect has both "
-        "as short a time and as many jobs per day as a point of the set."
+        "case. A line joins the Pareto set of an interconnect: no other point of the interconnect is as "
+        "fast and has as many jobs per day as a point of the set."
     )
     fronts = ["interconnect", "kind"]
     return _figures(Tradeoff("turnaround", seconds, rate, caption, fronts), panels, labels)

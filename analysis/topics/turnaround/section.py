@@ -71,9 +71,9 @@ def _advice_blocks(content: Content, advice: pd.DataFrame) -> list[Block]:
     some_unknown = packing.loc[packing["kind"] != "simulated", "may_be_least_time"].isna().any()
     blocks.append(
         paragraph(
-            "Nodeworth assumes that jobs at once do not slow each other down. All ways to run a case are in "
-            "tables/packing.csv. The recommended way for each goal, and the ways that may be as good, are in "
-            "tables/advice.csv."
+            "Nodeworth assumes that concurrent jobs do not slow each other down. All ways to run a case are "
+            "in tables/packing.csv. The recommended way for each goal, and the ways that may be as good, are "
+            "in tables/advice.csv."
             + (f" Ways that may be as good are unknown below {FEWEST} blocks." if some_unknown else "")
         )
     )
