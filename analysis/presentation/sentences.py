@@ -94,8 +94,8 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
             site_references.append(f"{run} in {time}")
     if site_references:
         sentences.append(
-            f"Without a serial run, {labels.speedup} is relative to the run with the fewest processes of the "
-            f"same site: {listed(site_references)}."
+            f"{labels.speedup.capitalize()} is relative to the run with the fewest processes of the same "
+            f"site, since there is no serial run: {'; '.join(site_references)}."
         )
     return sentences
 
@@ -153,7 +153,7 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     if untestable.empty:
         return []
     if len(untestable) == len(tested):
-        number, verb = "none", "can"
+        number, verb = "None", "can"
     else:
         number, verb = str(len(untestable)), "cannot"
     blocks = sorted({int(count) for count in untestable["blocks"]})
@@ -163,9 +163,9 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     if "candidates" in untestable and (untestable["candidates"] > 1).any():
         needed_text += ", because the blocks do not show at which count a baseline is fastest"
     return [
-        f"With {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}, {number} of "
-        f"{counted(len(tested), 'test')} of {quantities} {verb} show faster or slower after Holm's "
-        f"correction, however large the difference. This needs {needed_text}."
+        f"{number} of {counted(len(tested), 'test')} of {quantities} {verb} show faster or slower after "
+        f"Holm's correction with {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}, however large the "
+        f"difference. A verdict needs {needed_text}."
     ]
 
 

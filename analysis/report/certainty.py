@@ -46,12 +46,12 @@ OF_SIMULATED = (
 )
 BASES = {
     "run": "Nodeworth ran each block in random order.",
-    "block": "The imported data{of_cases} have blocks. Verdicts are valid only if the runs of a block were "
-    "made together, in no fixed order.",
-    "started": "The imported data{of_cases} have times of start. Verdicts are valid only if the runs were "
-    "independent.",
-    "row": "The imported data{of_cases} have no times of start. Verdicts are valid only if the runs were "
-    "independent and interleaved.",
+    "block": "The imported data{of_cases} have blocks. Verdicts{of_cases} are valid only if the runs of a "
+    "block were made together, in no fixed order.",
+    "started": "The imported data{of_cases} have start times. Verdicts{of_cases} are valid only if the runs "
+    "were independent.",
+    "row": "The imported data{of_cases} have no start times. Verdicts{of_cases} are valid only if the runs "
+    "were independent and interleaved.",
 }
 """What verdicts on each sort of data rest on."""
 MINUTE = 60
@@ -72,13 +72,13 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     of_one_run = sum(map(has_one_figure_each, comparisons))
     if comparisons and of_one_run == len(comparisons):
         return (
-            f"{text}. Every comparison has a single run on a side, so chance is not ruled out. Repeated runs "
-            "would settle it."
+            f"{text}. Every comparison has a single run on one side, so chance is not ruled out. Repeated "
+            "runs would settle the comparisons."
         )
     if of_one_run:
         verb = "has" if of_one_run == 1 else "have"
         text += (
-            f". {counted(of_one_run, 'comparison')} {verb} a single run on a side, so chance is not ruled "
+            f". {counted(of_one_run, 'comparison')} {verb} a single run on one side, so chance is not ruled "
         )
         text += "out"
     open_comparisons = [line for line in comparisons if not direction(line)]
@@ -129,14 +129,16 @@ def how_sure_in_short(
     decided = [line for line in comparisons if direction(line)]
     of_one_run = sum(map(has_one_figure_each, decided))
     tested = len(decided) - of_one_run
-    clauses = [f"{tested} {'is' if tested == 1 else 'are'} decided"] if tested else []
+    clauses = [(tested, f"{'is' if tested == 1 else 'are'} decided")] if tested else []
     if of_one_run:
         verb = "has" if of_one_run == 1 else "have"
-        clauses.append(f"{of_one_run} {verb} a single run on a side (may be chance)")
+        clauses.append((of_one_run, f"{verb} a single run on one side (may be chance)"))
     if still_open := len(comparisons) - len(decided):
-        clauses.append(f"{still_open} {'is' if still_open == 1 else 'are'} open")
+        clauses.append((still_open, f"{'is' if still_open == 1 else 'are'} open"))
     baselines = named_or_counted((labels.baseline(line) for line in comparisons), "baseline")
-    text += f". Of {counted(len(comparisons), 'comparison')} with {baselines}, {listed(clauses)}"
+    (number, words), *others = clauses
+    first = f"{number} of {counted(len(comparisons), 'comparison')} with {baselines} {words}"
+    text += f". {listed([first, *(f'{count} {rest}' for count, rest in others)])}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])

@@ -64,6 +64,8 @@ UNITS = {
     "both_ways_MBps": "MB/s both ways",
 }
 """Units of keys within a section of a model; other keys are plain words."""
+MOST_COUNTS = 10
+"""Process counts in a sentence, at most; more become their number and their range."""
 
 
 def asked_section(content: Content) -> Section | None:
@@ -101,7 +103,11 @@ def _extent(content: Content) -> str:
     text = f"The study has {counted(runs['case'].nunique(), 'case')}"
     text += f" over {counted(names, 'interconnect')}" if names else ", run serially"
     text += f" at {counted(sites, 'site')}" if sites > 1 else ""
-    text += f" on {sentences.processes(*counts)}"
+    if len(counts) > MOST_COUNTS:
+        least, most = map(formats.plain, (counts[0], counts[-1]))
+        text += f" on {len(counts)} process counts from {least} to {most}"
+    else:
+        text += f" on {sentences.processes(*counts)}"
     if threads != [1]:
         text += f" of {listed(map(str, threads))} threads"
     if levels != [1]:

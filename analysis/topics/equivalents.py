@@ -191,9 +191,9 @@ def nodes_saved(contests: Sequence[Contest], labels: Labels) -> str:
         first, largest = savings[0], min(savings, key=lambda saving: share_needed(saving[0]))
         shown = [first] if largest is first else [first, largest]
         clauses = [
-            f"in {labels.case(contest.case)}, {_saving(line, contest, labels)}" for line, contest in shown
+            f"{labels.case(contest.case)}, {_saving(line, contest, labels)}" for line, contest in shown
         ]
-        return f"Nodes saved: {'; '.join(clauses)}."
+        return f"Nodes saved: in {'. In '.join(clauses)}."
     if best:
         return "Nodes saved: none; no interconnect matches its baseline's best with fewer processes."
     return f"Nodes saved: unknown; {_why_unknown(contests)}."

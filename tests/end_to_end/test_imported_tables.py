@@ -31,8 +31,8 @@ def test_page_one_is_the_same_whichever_count_looks_best(tmp_path, name):
     assert line["best_percent"] == pytest.approx(12, abs=0.5) and line["best_verdict"] == "faster"
     assert line["best_low"] < 12 < line["best_high"]
     assert line["note"] == "the direction depends on the count: faster at 128, slower at 256"
-    assert plain(report["result"]) == "Each at its best, infiniband is 12 % faster than ethernet"
-    assert "Each at its best, infiniband with 128 processes" in sentences_of(part(report, "answer"))
+    assert plain(report["result"]) == "infiniband is 12 % faster than ethernet, each at its best"
+    assert "infiniband with 128 processes is faster than ethernet" in sentences_of(part(report, "answer"))
     assert "is not clearly faster or slower than Ethernet at" in sentences_of(part(report, "words"))
 
 
@@ -47,8 +47,8 @@ def test_runs_one_after_the_other_have_no_interval_on_page_one(tmp_path):
     ("name", "verdict", "data"),
     [
         ("1b_dependent_with_blocks.csv", "time and interconnect cannot be separated", "have blocks"),
-        ("2_whole_seconds.csv", "faster or slower within the rounding", "have no times of start"),
-        ("6_drift_without_blocks.csv", "not distinguishable", "have no times of start"),
+        ("2_whole_seconds.csv", "faster or slower within the rounding", "have no start times"),
+        ("6_drift_without_blocks.csv", "not distinguishable", "have no start times"),
     ],
 )
 def test_other_tables_give_no_direction(tmp_path, name, verdict, data):

@@ -76,8 +76,8 @@ class TestReference:
             for site, name in (("x", "swift"), ("y", "other"))
         ]
         assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
-            "Without a serial run, speedup is relative to the run with the fewest processes of the same site: "
-            "2 processes over InfiniBand in 12.0 s and 2 processes over Myrinet in 12.0 s."
+            "Speedup is relative to the run with the fewest processes of the same site, since there is no serial "
+            "run: 2 processes over InfiniBand in 12.0 s; 2 processes over Myrinet in 12.0 s."
         ]
 
     def test_kinds_with_references_of_their_own(self):
@@ -102,13 +102,13 @@ class TestImprovement:
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
         rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "With 6 blocks, none of 2 tests of improvements can show faster or slower after Holm's correction, "
-            "however large the difference. This needs at least 8 blocks."
+            "None of 2 tests of improvements can show faster or slower after Holm's correction with 6 blocks, "
+            "however large the difference. A verdict needs at least 8 blocks."
         ]
         rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "With 6 blocks, 1 of 2 tests of improvements cannot show faster or slower after Holm's correction, "
-            "however large the difference. This needs at least 8 blocks."
+            "1 of 2 tests of improvements cannot show faster or slower after Holm's correction with 6 blocks, "
+            "however large the difference. A verdict needs at least 8 blocks."
         ]
         assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []

@@ -84,7 +84,7 @@ class TestDuct:
     def test_where_more_processes_stop_paying(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "How far it scales: in duct, more than 16 processes over GigE (pub) bring nothing (speedup 8.33). "
+            "How far it scales: in duct, more than 16 processes over GigE (pub) bring no gain (speedup 8.33). "
             "Speedup over InfiniBand (pub) still rises at 32 processes, the largest count that was run (speedup "
             "31.2)."
         )
@@ -101,7 +101,7 @@ class TestDuct:
     def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, speedup):
         runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
         sentences = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
-        assert f" bring nothing (speedup {speedup})" in sentences
+        assert f" bring no gain (speedup {speedup})" in sentences
 
     def test_fewer_than_five_blocks_do_not_show_where_a_curve_stops(self):
         runs = runs_table(rows("duct", "slow", SLOW, (0.9, 1.0, 1.1, 1.2)))

@@ -59,8 +59,11 @@ def test_a_baseline_is_named_with_its_placement(two_interconnects):
 
 def test_blocks_needed_for_a_placement_test_are_stated():
     sentences = sentences_of(part(report_of(SPREAD, blocks=5), "placement"))
-    assert "With 5 blocks, none of 1 test of placements can show faster or slower" in sentences
-    assert "This needs at least 6 blocks" in sentences
+    assert (
+        "None of 1 test of placements can show faster or slower after Holm's correction with 5 blocks"
+        in sentences
+    )
+    assert "A verdict needs at least 6 blocks" in sentences
     assert "With 5 blocks" not in sentences_of(part(report_of(SPREAD), "placement"))
 
 

@@ -177,8 +177,8 @@ class TestPrecision:
             precision_sentences(far.assign(blocks_wanted=far["blocks_wanted"].where(far.index != first, 99))),
         )
         assert (
-            " 1 of them would need about 99 blocks instead of 12. The width " in text
-            and " 1 of them would need more than 10 times" in text
+            " 1 improvement would need about 99 blocks instead of 12. The width " in text
+            and " 1 improvement would need more than 10 times" in text
         )
 
     def test_all_narrow_is_one_sentence(self):

@@ -97,7 +97,9 @@ class TestWords:
             "in both measured cases of one application" in sentences
             and "Shared memory is 54 % to 103 % faster than GigE (emu) at " in sentences
         )
-        assert "Brackets contain 95 % intervals. The true value probably lies in its interval." in sentences
+        assert (
+            "Brackets contain 95 % intervals. The true value probably lies within the brackets." in sentences
+        )
         declared = "The study declares that emulated and measured interconnects may be compared."
         assert declared in plain(part(report, "peaks"))
 
@@ -163,15 +165,15 @@ class TestPoorStudies:
 
     def test_one_block_has_no_intervals(self):
         report = whole(make_study(make_runs(1, cases=("elbow",))))
-        assert "a single run on a side (may be chance)" in plain(part(report, "answer"))
-        assert "a single run on a side, so chance is not ruled out" in plain(part(report, "words"))
+        assert "a single run on one side (may be chance)" in plain(part(report, "answer"))
+        assert "a single run on one side, so chance is not ruled out" in plain(part(report, "words"))
         assert "Nothing is tested" in plain(part(report, "method"))
         assert "single samples without intervals" in plain(part(report, "case-1"))
 
     def test_too_few_blocks_for_any_verdict(self):
         report = whole(make_study(make_runs(3, cases=("elbow",))))
         sentences = plain(part(report, "peaks"))
-        assert "none of" in sentences and "This needs at least" in sentences
+        assert "None of" in sentences and "A verdict needs at least" in sentences
         (table,) = blocks(part(report, "answer"), "table")
         assert {line[4] for line in report_parts.cells(table)} == {"is the baseline", "too few blocks at 4"}
 

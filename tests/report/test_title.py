@@ -206,7 +206,7 @@ class TestOneInterconnect:
 
 def test_page_one_of_a_comparison_states_the_disturbed_runs():
     report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS, foreign_cores=0.9)
-    assert ". Other programs disturbed 72 of 72 valid runs. Of 1 comparison with slow, 1 is " in sentences_of(
+    assert ". Other programs disturbed 72 of 72 valid runs. 1 of 1 comparison with slow is " in sentences_of(
         part(report, "answer")
     )
 
@@ -217,7 +217,7 @@ def test_page_one_names_the_baseline_of_the_comparisons_that_it_counts():
     answer = part(report_of(curves, named=False, blocks=FACTORS), "answer")
     (table,) = blocks(answer, "table")
     assert [line[4].endswith(" %") for line in cells(table)] == [False, True, True]
-    assert ". Of 1 comparison with slow, 1 is decided. " in sentences_of(answer)
+    assert ". 1 of 1 comparison with slow is decided. " in sentences_of(answer)
 
 
 class TestRunsWithoutAPair:

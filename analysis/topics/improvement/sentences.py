@@ -77,8 +77,8 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
         if verdict in ("faster", "slower"):
             clause = f" is {verdict} than ".join(names)
         else:
-            clause = f"it is undecided whether {' or '.join(names)} is faster"
-        sentences.append(f"Each at its best, {clause}: {percent}.")
+            clause = f"It is undecided whether {' or '.join(names)} is faster"
+        sentences.append(f"{clause}, each at its best: {percent}.")
     if len(sentences) > MOST:
         sentences = [*sentences[:MOST], "tables/improvement.csv has the other comparisons of best with best."]
     return " ".join(sentences)

@@ -416,13 +416,13 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
         present = sorted({int(blocks) for blocks in within["blocks"].dropna()})
         instead = f" instead of {listed(map(formats.whole, present), 'or')}" if present else ""
         others = _others(len(wide), len(compared))
-        others = f"{formats.whole(len(within))} of them" if beyond.any() else others
+        others = counted(len(within), "improvement") if beyond.any() else others
         sentences.append(
             f"{others} would need about {needed} blocks{instead}. The width of an interval shrinks about as "
             "1 / √blocks."
         )
     if number := int(beyond.sum()):
-        others = _others(number, len(compared)) if number == len(wide) else f"{formats.whole(number)} of them"
+        others = _others(number, len(compared)) if number == len(wide) else counted(number, "improvement")
         sentences.append(
             f"{others} would need more than {MOST_TIMES} times as many blocks. More steps per run or an idle "
             "machine would narrow these intervals instead."
@@ -433,7 +433,7 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
 def _others(wide: int, compared: int) -> str:
     """Name the intervals that are too wide: all of the compared ones, or the others."""
     if wide == compared:
-        return "They"
+        return "These improvements"
     return "The other" if wide == 1 else "The others"
 
 
