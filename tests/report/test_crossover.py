@@ -70,12 +70,12 @@ def test_without_a_change_of_order_there_is_no_crossover():
 @pytest.mark.parametrize(
     ("types", "text"),
     [
-        (("a", "a", "a"), "The compared interconnects have equal nodes (a)."),
+        (("a", "a", "a"), "The compared interconnects have equal nodes (a), but their software may differ."),
         (("a", "b", "b"), "The nodes differ in more than the interconnect: this compares systems."),
         (
             ("a", "a", "b"),
-            "late and early have equal nodes (a). The other comparisons with early are between systems with "
-            "different nodes.",
+            "late and early have equal nodes (a), but their software may differ. The other comparisons with "
+            "early are between systems with different nodes.",
         ),
         (
             ("a", "a", None),
