@@ -28,11 +28,12 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     """
     labels, study = content.labels, content.facts.study
     scaling = pd.concat([contest.scaling for contest in contests])
+    improvement = pd.concat([contest.improvement for contest in contests])
     notes = [labels.explain(content.tables["peaks"]), reference_note(scaling, labels)]
     notes += [] if study.unfinished else look_sentences(study)
     if scaling["speedup_low"].notna().any():
-        notes += _bracket_notes(scaling, labels)
-    notes += _rule_notes(pd.concat([contest.improvement for contest in contests]), content)
+        notes += _bracket_notes(scaling, improvement, labels)
+    notes += _rule_notes(improvement, content)
     is_compared = any(contest.improvement["improvement_percent"].notna().any() for contest in contests)
     if is_compared and not study.names_baseline:
         unit = listed(dict.fromkeys(contest.unit for contest in contests), "or")
@@ -55,10 +56,10 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     return [*notes, _superlinear_note(scaling, content)]
 
 
-def _bracket_notes(scaling: pd.DataFrame, labels: Labels) -> list[str]:
+def _bracket_notes(scaling: pd.DataFrame, improvement: pd.DataFrame, labels: Labels) -> list[str]:
     """Explain brackets: intervals of runs, and bands of simulated values, which have no probability."""
     is_simulated = scaling["kind"] == "simulated"
-    notes = [f"Brackets contain {labels.intervals(scaling)}."]
+    notes = [f"Brackets contain {labels.intervals(scaling, comparisons=improvement)}."]
     notes += [] if is_simulated.all() else ["The true value probably lies within the brackets."]
     if is_simulated.any():
         notes.append("The band is the range that the uncertain inputs of the simulation allow.")

@@ -78,6 +78,8 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             clause = f" is {verdict} than ".join(names)
         else:
             clause = f"It is undecided whether {' or '.join(names)} is faster"
+            if line["best_low"] * line["best_high"] > 0:
+                percent += ", not distinguishable after Holm's correction"
         sentences.append(f"{clause}, each at its best: {percent}.")
     if len(sentences) > MOST:
         sentences = [*sentences[:MOST], "tables/improvement.csv has the other comparisons of best with best."]
@@ -241,12 +243,13 @@ def _fastest_over(
     Parameters
     ----------
     lines : sequence of Line
-        Comparisons that have a direction.
+        Comparisons that have a direction. Single runs count only if no comparison has more runs.
     cases : Series
         Cases of all comparisons with this baseline.
     """
     word = "faster" if any(direction(line) == "faster" for line in lines) else "slower"
     by_name: dict[str, list[Line]] = {}
+    lines = [line for line in lines if not has_one_figure_each(line)] or lines
     for line in sorted(lines, key=lambda line: -line["improvement_percent"]):
         if direction(line) == word:
             by_name.setdefault(labels.compared(line), []).append(line)
