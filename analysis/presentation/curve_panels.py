@@ -219,11 +219,10 @@ def label_ends(
     left_end, right_end = axes.get_xlim()
     right = max(curve.rows[-1][panel.counts] for curve in curves) * (right_end / left_end) ** 0.06
     for curve, name, end, place in zip(curves, names, ends, spread(ends, room), strict=True):
-        colour = labels.look(curve.interconnect, curve.placement).colour
         text = axes.annotate(
             name, (curve.rows[-1][panel.counts], math.exp(end)), xytext=(right, math.exp(place)),
             annotation_clip=False, va="center", fontsize=7, color=style.INK, linespacing=0.95,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3},
+            arrowprops={"arrowstyle": "-", "color": style.IDEAL, "lw": 0.5, "shrinkA": 0, "shrinkB": 3},
         )  # fmt: skip
         for artist in filter(None, (text, text.arrow_patch)):
             drawing.mark(artist, curve.interconnect)

@@ -150,8 +150,12 @@ def how_sure_in_short(
         text += "also in nodes saved and costs"
     if inseparable := sum(line["verdict"] == INSEPARABLE for line in comparisons):
         text += f". In {counted(inseparable, 'comparison')}, {INSEPARABLE}"
-    is_tested = any(as_float(line["blocks"]) > 1 for line in comparisons)
-    return f"{text}.{_bases(valid, labels) if is_tested else ''}"
+    tested_cases = {
+        line["case"]
+        for line in comparisons
+        if as_float(line["blocks"]) > 1 and line["verdict"] != INSEPARABLE
+    }
+    return f"{text}.{_bases(valid[valid['case'].isin(tested_cases)], labels)}"
 
 
 def _bases(runs: pd.DataFrame, labels: Labels) -> str:

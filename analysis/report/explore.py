@@ -65,9 +65,9 @@ TARGETS = {
 NOTE = (
     "Nodeworth interpolates linearly between the process counts of the tables and does not extrapolate. "
     "Speedups have {intervals}. The range of needed processes starts where the upper ends of these intervals "
-    "reach the target, and ends where the lower ends reach the target. The range of saved processes comes "
-    "from the node equivalents, if the study compares the two interconnects. Prices are for whole nodes. "
-    "Prices per run use only the counts of the tables."
+    "reach the target, and ends where the lower ends reach the target. If the study compares an "
+    "interconnect with its baseline, the range of saved processes is taken from table node_equivalent. "
+    "Prices are for whole nodes. Prices per run use only the counts of the tables."
 )
 
 Panel = dict[str, Any]

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest
-from analysis.presentation.formats import MOST, listed
+from analysis.presentation.formats import MOST, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import counts_of, look_sentences
 from analysis.runs.frames import Line, as_lines, interval, is_missing
@@ -50,9 +50,12 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
         )
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
-        notes.append(f"Nodeworth interpolates each stated number of {units} that was not run.")
+        notes.append(
+            f"If a stated number of {units} was not run, Nodeworth interpolates it between numbers that were "
+            "run."
+        )
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
-        notes.append("Process counts do not include data servers. Processes per core include data servers.")
+        notes.append("Process counts exclude data servers, but processes per core include them.")
     return [*notes, _superlinear_note(scaling, content)]
 
 
@@ -79,8 +82,12 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
         return ""
     start = f"{labels.speedup.capitalize()} is relative to"
     if len(cases_of_run) <= MOST:
-        one_each = len(cases_of_run) > 1 and all(len(cases) == 1 for cases in cases_of_run.values())
-        runs = [f"{run} in {labels.case(*cases)}" if one_each else run for run, cases in cases_of_run.items()]
+        if len(cases_of_run) == 1:
+            return f"{start} {listed(cases_of_run)}."
+        runs = [
+            f"{run} in {named_or_counted(map(labels.case, sorted(cases)), 'case')}"
+            for run, cases in cases_of_run.items()
+        ]
         return f"{start} {listed(runs)}."
     unit = listed(references["unit"].unique(), "or")
     counts = [references[f"reference_{name}"] for name in references["unit"].unique()]

@@ -153,6 +153,9 @@ def _without_runs(content: Content) -> FirstPage:
         certainty = f"{why}, so there is no estimate. How sure: {count_runs(content.runs)}."
         return FirstPage(f"{why}: no result", [paragraph(certainty)], [])
     figures = [figure for topic in TOPICS if topic.headline for figure in content.figures(topic.name)]
+    figures = figures or [figure for topic in TOPICS for figure in content.figures(topic.name)]
+    has_valid_runs = not content.runs.empty and content.runs["valid"].any()
+    how_many = [paragraph(f"How sure: {count_runs(content.runs)}.")] if has_valid_runs else []
     listing = [bullets(sentences)] if sentences else []
     first = [key_figures(headline.key_figures[:MOST_FIGURES])] if headline.key_figures else listing
     return FirstPage(
@@ -161,6 +164,7 @@ def _without_runs(content: Content) -> FirstPage:
             *first,
             *figures[:1],
             *([headline.table] if headline.table else []),
+            *how_many,
             *map(paragraph, headline.cautions),
         ],
         [*(listing if headline.key_figures else []), *map(paragraph, headline.notes)],

@@ -241,7 +241,7 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     """Say what a row of ``node_equivalent`` saves.
 
-    If fewer processes of the baseline are nearly as fast, the saving against these follows in brackets.
+    If fewer processes of the baseline are nearly as fast, a sentence states the saving against these.
     """
     curve = ["interconnect", "kind", "processes_per_node"]
     baseline = {**line, "interconnect": line["baseline_interconnect"], "kind": side(line["kind"], 0)}
@@ -260,8 +260,10 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly[contest.unit]}, keys)
     savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
     less = formats.percent(100 * (1 - nearly["speedup"] / peaks[0]["peak_speedup"]))
-    rival = f"{counts_of(contest.unit, nearly[contest.unit])} with {less} less {labels.speedup}"
-    return f"{text} ({savings[0]} against {rival})" if savings else text
+    rival = f"{counts_of(contest.unit, nearly[contest.unit])} over {labels.baseline(line)}"
+    if not savings:
+        return text
+    return f"{text}. Against {rival}, which have {less} less {labels.speedup}, it saves {savings[0]}"
 
 
 def _with_nodes(count: int, rows: pd.DataFrame) -> str:

@@ -65,7 +65,10 @@ PEAKS = table_schemas(
 
 ENDS = {
     "alone": ("is fastest on one process", "are fastest on one process"),
-    "smallest": ("is fastest at its smallest count", "are fastest at their smallest count"),
+    "smallest": (
+        "is fastest at its smallest count with a valid time",
+        "are fastest at their smallest counts with a valid time",
+    ),
     "stops": ("peaks before its largest count", "peak before their largest count"),
     "rises": ("still rises at its largest count", "still rise at their largest count"),
     "unsure": ("may or may not rise at its largest count", "may or may not rise at their largest count"),

@@ -46,8 +46,8 @@ def test_systems_are_compared_by_nodes(study_folder):
     assert "The comparison is therefore between systems" in report
     # All MiniFE runs of AKS without a placement group precede those with it, by four days.
     assert "time and interconnect cannot be separated. The imported" in report
-    assert "The imported data of minife have start times" in report
-    assert "The imported data of lammps reax have no start times" in report
+    # MiniFE has no verdict, so the sentence is about LAMMPS.
+    assert "The imported data have no start times" in report and "data have start times" not in report
 
 
 def test_contrasts_are_on_equal_nodes(study_folder):

@@ -79,7 +79,9 @@ class TestDuct:
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
         sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
-        assert sentences.endswith(f" ({saving} against 8 processes with 7.7 % less speedup).")
+        assert sentences.endswith(
+            f". Against 8 processes over GigE (pub), which have 7.7 % less speedup, it saves {saving}."
+        )
 
     def test_where_more_processes_stop_paying(self, duct):
         contests = find_contests(duct[1], [])

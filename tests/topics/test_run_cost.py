@@ -349,7 +349,7 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     )
     assert "No other system is as fast at any measured number of nodes." in text
     assert "In at most 1 s: not reached at any measured number of nodes." in text
-    assert "swift is fastest for at most 0.04 USD per run: 5 nodes" in text
+    assert "swift has the lowest median time for at most 0.04 USD per run: 5 nodes" in text
     prices, asked, others = blocks(made, "table")
     assert cells(prices)[1][:2] == ["swift", "3.00 [2.00, 4.00]"]
     assert asked["groups"][0]["title"] == "In at most 15\u202fs"

@@ -77,7 +77,8 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
         return f"{title}: {best['note']}."
     in_time = best["question"] == DEADLINE
     condition = f"{title[:1].lower()}{title[1:]}"
-    text = f"{labels.curve(best)} {'costs least' if in_time else 'is fastest'} {condition}: {_detail(best)}"
+    relation = "costs least" if in_time else "has the lowest median time"
+    text = f"{labels.curve(best)} {relation} {condition}: {_detail(best)}"
     if best["note"] == LAST:
         text += f" ({LAST})"
     reached = [line for line in others if not is_missing(line["seconds"])]

@@ -19,9 +19,10 @@ from analysis.topics.turnaround.advice import NOTED, per_node, with_notes
 from analysis.topics.turnaround.packing import Queue
 
 GOALS = (
-    "One user needs the shortest time per job. A queue needs the most jobs per day at an efficiency of "
-    "{efficiency} or more. A shared machine needs the shortest time per job at this efficiency. The last of "
-    "{jobs} has to end as early as possible."
+    "The best count depends on the goal. If a single user has the machine, the goal is the shortest time "
+    "per job. In a queue, the goal is the most jobs per day at an efficiency of {efficiency} or more. On a "
+    "shared machine, the goal is the shortest time per job at this efficiency. In a batch of {jobs}, the "
+    "goal is that the last job ends as early as possible."
 )
 GOAL_TITLES = {"one user": "One user", "queue": "Queue", "shared machine": "Shared machine"}
 """Titles of goals. The goal that is not listed is a number of jobs."""

@@ -192,7 +192,9 @@ def test_latex(exact_runs):
 def test_the_caption_explains_times_and_brackets(exact_runs):
     (few,) = sheets(table(exact_runs), DOUBLING, LABELS)
     assert "Times are medians over n blocks; " in few.caption
-    assert "95\u202f% intervals (93.8\u202f% for times)" in few.caption  # five blocks cover no more
+    assert (
+        "95\u202f% intervals (for times, few runs allow only 93.8\u202f% confidence)" in few.caption
+    )  # five blocks cover no more
     band = {"kind": "simulated", "seconds_low": 3.9, "seconds_high": 4.1}
     simulated = runs_table(rows("duct", "gigabit", {2: 4.0, 4: 4.0}, (1,), **band))
     (sheet,) = sheets(table(simulated), DOUBLING, LABELS)
