@@ -85,7 +85,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     if not comparisons:
         return f"{text}."
     if not open_comparisons:
-        return f"{text}. No {'other ' if of_one_run else ''}comparison with a baseline is undecided."
+        return f"{text}. All {'other ' if of_one_run else ''}comparisons with a baseline are decided."
     reasons = [_why_open(line, tables.get("precision"), facts) for line in open_comparisons]
     verb = "is" if len(open_comparisons) == 1 else "are"
     text += f". {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb}"
@@ -253,7 +253,7 @@ def _list_open(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labe
     for (case, baseline, level, reason), names in groups.items():
         text = f"{listed(names)} against {baseline} in {case}"
         text += f", {level} processes per core" if level > 1 else ""
-        clauses.append(f"{text}: {reason}" if reason else text)
+        clauses.append(f"{text}, since {reason}" if reason else text)
     more = len(comparisons) - MOST
     return "; ".join([*clauses, f"{more} more"] if more > 0 else clauses)
 

@@ -154,9 +154,8 @@ def _without_runs(content: Content) -> FirstPage:
         return FirstPage(f"{why}: no result", [paragraph(certainty)], [])
     figures = [figure for topic in TOPICS if topic.headline for figure in content.figures(topic.name)]
     figures = figures or [figure for topic in TOPICS for figure in content.figures(topic.name)]
-    has_valid_runs = not content.runs.empty and content.runs["valid"].any()
-    how_many = [paragraph(f"How sure: {count_runs(content.runs)}.")] if has_valid_runs else []
     listing = [bullets(sentences)] if sentences else []
+    counts = [] if listing or content.runs.empty else [paragraph(f"How sure: {count_runs(content.runs)}.")]
     first = [key_figures(headline.key_figures[:MOST_FIGURES])] if headline.key_figures else listing
     return FirstPage(
         headline.title or content.labels.title,
@@ -164,7 +163,7 @@ def _without_runs(content: Content) -> FirstPage:
             *first,
             *figures[:1],
             *([headline.table] if headline.table else []),
-            *how_many,
+            *counts,
             *map(paragraph, headline.cautions),
         ],
         [*(listing if headline.key_figures else []), *map(paragraph, headline.notes)],

@@ -68,7 +68,7 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
     caption = f"{f'left: {curves}' if equivalents else curves}. Grey lines show {ideal}."
     caption = f"{caption[:1].upper()}{caption[1:]}"
     if equivalents:
-        caption += f" Right: interpolated {headline.unit} that match the baseline's best speedup."
+        caption += f" Right: number of {headline.unit}, interpolated, with the baseline's highest speedup."
     with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:
         figure = drawing.figure
         heading = f"{labels.speedup} against {counts_of(headline.scaling)}".capitalize()

@@ -14,7 +14,7 @@ from analysis.topics.topic import Topic
 
 HOW = (
     "These notes state criteria for a choice other than prices and times. Each note comes from the stated "
-    "source and applied in the stated year. No number of this report includes the notes."
+    "source and describes the stated year. No number of this report includes the notes."
 )
 GENERAL = "All of them"
 """Subject of notes on all interconnects."""

@@ -65,11 +65,11 @@ class TestSentences:
         printed = sentences(published_sentences.improvement_sentences(fluent, LABELS))
         assert printed == [
             "RDMA GigE (pub) is faster than GigE (pub) in 7 of 8 cases: -1 % to "
-            "+30 % (arithmetic mean +14 %) at the compared count, and -7 % to +21 % (arithmetic mean +8.8 %) "
-            "averaged over the counts up to the compared count. The published arithmetic means are +14 % and +9 %.",
+            "+30 % (arithmetic mean +14 %) at the compared count. Averaged over all counts up to this count, it is "
+            "-7 % to +21 % (arithmetic mean +8.8 %). The published arithmetic means are +14 % and +9 %.",
             "InfiniBand (pub) is faster than GigE (pub) in 8 of 8 cases: +24 % to +84 % "
-            "(arithmetic mean +49.9 %) at the compared count, and +8 % to +48 % (arithmetic mean +24.1 %) "
-            "averaged over the counts up to the compared count. The published arithmetic means are +50 % and +24 %.",
+            "(arithmetic mean +49.9 %) at the compared count. Averaged over all counts up to this count, it is "
+            "+8 % to +48 % (arithmetic mean +24.1 %). The published arithmetic means are +50 % and +24 %.",
         ]
 
     def test_where_no_mean_was_published_it_is_geometric(self, fluent):

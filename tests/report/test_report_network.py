@@ -148,6 +148,20 @@ def test_a_study_of_benchmarks_has_no_speedups(pages):
     assert not {"peaks", "method", "improvement"} & set(names)
 
 
+def test_a_study_of_traffic_alone_has_a_figure_on_page_one(network_study):
+    runs, tables, facts, _ = network_study
+    runs = runs[runs["case"] == "transpose"]
+    tables = {
+        name: table if name.startswith("traffic") else table.iloc[:0]
+        for name, table in tables.items()
+        if not name.startswith("network")
+    }
+    drawings = draw_figures(runs, tables, facts)
+    answer = part(make_report(runs, tables, facts, [drawing.entry() for drawing in drawings]), "answer")
+    assert list(blocks(answer, "figure"))
+    assert "How sure" in str(answer) and "no results" not in str(answer)
+
+
 def test_a_page_with_filters_knows_the_benchmarks(pages, network_study):
     """What belongs to a case that has no box to tick would be hidden."""
     assert {case["name"] for case in pages[1]["cases"]} == set(network_study[0]["case"])

@@ -253,7 +253,7 @@ class TestRunsWithoutAPair:
         ) in answer
         if not named:
             assert f"(p = 0.016, undecided: {why})" in answer
-        assert f"(swift against slow in duct: {why})" in sentences_of(part(report, "words"))
+        assert f"(swift against slow in duct, since {why})" in sentences_of(part(report, "words"))
 
     def test_medians_in_the_same_order_decide(self):
         report = self.report(further=1.0)

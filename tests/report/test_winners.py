@@ -254,6 +254,6 @@ def test_chance_names_one_of_two_equal_interconnects_in_a_twentieth_of_the_count
     assert won["rivals"].eq(0).mean() < 0.065
     caption = winners_table(won.head(40), LABELS)["caption"]
     assert (
-        "If all interconnects were equally fast, chance would still show a single fastest interconnect at "
-        "2 of these 40 counts on average." in caption
+        "a single fastest interconnect would still appear by chance. Among these 40 counts, this happens at "
+        "2 counts on average." in caption
     )

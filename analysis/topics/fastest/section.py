@@ -63,9 +63,9 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         )
     if by_chance := ALPHA * int(rows["rivals"].notna().sum()):
         caption += (
-            " If all interconnects were equally fast, chance would still show a single fastest interconnect "
-            f"at {formats.number(by_chance, 1)} of these {formats.whole(by_chance / ALPHA)} counts on "
-            "average."
+            " If all interconnects were equally fast, a single fastest interconnect would still appear by "
+            f"chance. Among these {formats.whole(by_chance / ALPHA)} counts, this happens at "
+            f"{formats.number(by_chance, 1)} counts on average."
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += f" It is unknown below {FEWEST} blocks which other interconnects may be the fastest."

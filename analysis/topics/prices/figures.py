@@ -38,7 +38,7 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     caption = (
         f"Price of an interconnect (adapters, switches and cables) in {currency} against the number of "
         "nodes. A bar is a range published for one number of nodes. A band is a range published without a "
-        "number of nodes. Computed prices follow from a switch tree."
+        "number of nodes. Computed prices add up the parts of a switch tree."
     )
     inches = HEIGHT + LINE_HEIGHT * math.ceil(len(offers) / COLUMNS)
     alt = f"Price per node and total price in {currency} against nodes, by interconnect."

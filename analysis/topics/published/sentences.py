@@ -36,7 +36,7 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
         text = f"{_name(interconnect, labels)} is faster than {_name(baseline, labels)} in {faster}"
         text += f": {spread(at_peak)} at the compared count"
         if average.notna().all():
-            text += f", and {spread(average)} averaged over the counts up to the compared count"
+            text += f". Averaged over all counts up to this count, it is {spread(average)}"
         for mean in means.to_dict("records"):
             published_means = (_percent(mean[f"{column}_percent"]) for column in ("improvement", "average"))
             text += f". The published arithmetic means are {listed(published_means)}"

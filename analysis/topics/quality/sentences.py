@@ -319,8 +319,8 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
         )
     if tested.empty:
         return dependent or [
-            "Nodeworth does not compare spreads, since no interconnect has two blocks in common with a "
-            "baseline of its kind at the same process count."
+            "Nodeworth does not compare spreads. This needs two blocks in which an interconnect and its "
+            "baseline ran on the same number of processes."
         ]
     test = (
         "signed-rank test of absolute deviations, or sign test if they are clearly asymmetric, with Holm's "

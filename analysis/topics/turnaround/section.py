@@ -148,7 +148,7 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     caption = (
         "Each cell states the processes to use, then the time per job (one user, shared machine) or the jobs "
         f"per day (queue). The last column is the time for {jobs}. The second column is the number of cores "
-        "that the jobs fill."
+        "for all jobs together."
     )
     groups: dict[str, list] = {}
     keys = ["case", "interconnect", "kind", "available_cores"]
