@@ -210,7 +210,7 @@ def test_models_are_averaged_and_end_at_twice_the_last_count(tables):
     models = tables[0]["models"].query("case == 'bent'").set_index("model")
     assert models.loc["amdahl", "peak_processes"] == np.inf
     assert models["peak_low"].notna().to_dict() == {"amdahl": False, "usl": True, "communication": True}
-    assert "brackets are wider where the models disagree" in tables[1]
+    assert "of a prediction are wider where the models disagree" in tables[1]
 
 
 def test_intervals_that_hold_at_once_are_wider(improvement):
@@ -255,6 +255,6 @@ def test_sentences_of_the_report(tables):
     for case in ("few3", "serial", "short"):
         assert f"{case}: single samples" not in sentences
     assert "one: single samples without intervals" in sentences
-    assert "1 of them one run each" in sentences and "; one run each" not in sentences
+    assert "one run each" not in sentences  # other comparisons have more runs
     assert "have only one count" in sentences and "more block" not in sentences
     assert not re.search("still rises at 17.processes", sentences)
