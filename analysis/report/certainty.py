@@ -44,14 +44,12 @@ OF_SIMULATED = (
     "Simulated points are predictions from replayed traces, with a band and without a test "
     "(docs/validation.md states their errors)"
 )
+VALID = "Verdicts and intervals{of_cases} are valid only if the runs"
 BASES = {
     "run": "Nodeworth ran each block in random order.",
-    "block": "The imported data{of_cases} have blocks. Verdicts{of_cases} are valid only if the runs of a "
-    "block were made together, in no fixed order.",
-    "started": "The imported data{of_cases} have start times. Verdicts{of_cases} are valid only if the runs "
-    "were independent.",
-    "row": "The imported data{of_cases} have no start times. Verdicts{of_cases} are valid only if the runs "
-    "were independent and interleaved.",
+    "block": f"The imported data{{of_cases}} have blocks. {VALID} of a block were made together, in no fixed order.",
+    "started": f"The imported data{{of_cases}} have start times. {VALID} were independent.",
+    "row": f"The imported data{{of_cases}} have no start times. {VALID} were independent and interleaved.",
 }
 """What verdicts on each sort of data rest on."""
 MINUTE = 60
