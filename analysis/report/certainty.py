@@ -47,7 +47,8 @@ OF_SIMULATED = (
 VALID = "Verdicts and intervals{of_cases} are valid only if the runs"
 BASES = {
     "run": "Nodeworth ran each block in random order.",
-    "block": f"The imported data{{of_cases}} have blocks. {VALID} of a block were made together, in no fixed order.",
+    "block": f"The imported data{{of_cases}} have blocks. {VALID} of a block were made together, in no fixed "
+    "order.",
     "started": f"The imported data{{of_cases}} have start times. {VALID} were independent.",
     "row": f"The imported data{{of_cases}} have no start times. {VALID} were independent and interleaved.",
 }
