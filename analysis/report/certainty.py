@@ -149,12 +149,10 @@ def how_sure_in_short(
         text += "also in nodes saved and costs"
     if inseparable := sum(line["verdict"] == INSEPARABLE for line in comparisons):
         text += f". In {counted(inseparable, 'comparison')}, {INSEPARABLE}"
-    tested_cases = {
-        line["case"]
-        for line in comparisons
-        if as_float(line["blocks"]) > 1 and line["verdict"] != INSEPARABLE
-    }
-    return f"{text}.{_bases(valid[valid['case'].isin(tested_cases)], labels)}"
+    compared = [line for line in comparisons if as_float(line["blocks"]) > 1]
+    with_verdict = [line for line in compared if line["verdict"] != INSEPARABLE] or compared
+    cases = {line["case"] for line in with_verdict}
+    return f"{text}.{_bases(valid[valid['case'].isin(cases)], labels)}"
 
 
 def _bases(runs: pd.DataFrame, labels: Labels) -> str:
