@@ -167,7 +167,7 @@ class Labels:
             coverages = comparisons.loc[comparisons["improvement_low"].notna(), "coverage"].dropna()
             if len(coverages) and coverages.min() < self.facts.settings.level - 0.005:
                 least = exact(round(100 * coverages.min(), 1))
-                exceptions += [f"for comparisons, few runs allow only {least}{THIN}% confidence"]
+                exceptions += [f"for comparisons of few runs, {least}{THIN}% or more"]
         exceptions += [f"{BAND} for simulated values"] if any("simulated" in kind for kind in kinds) else []
         in_brackets = "; ".join(filter(None, exceptions))
         return f"{self.confidence} intervals" + (f" ({in_brackets})" if in_brackets else "")
@@ -185,7 +185,7 @@ class Labels:
         nominal = exact(round(100 * self.facts.settings.level, 1))
         shares = [exact(round(100 * share, 1)) for share in sorted({coverages.min(), coverages.max()})]
         differs = len(coverages) and set(shares) != {nominal}
-        return f"for times, few runs allow only {' to '.join(shares)}{THIN}% confidence" if differs else ""
+        return f"for times, {' to '.join(shares)}{THIN}%, as the number of runs allows" if differs else ""
 
     def times(self, rows: pd.DataFrame) -> str:
         """Name the times of `rows` for a caption: medians over blocks, or simulated times."""
