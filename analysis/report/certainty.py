@@ -29,7 +29,7 @@ from analysis.runs.columns import IMPROVEMENT_KEY
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
-from analysis.runs.runs import DISTURBED_CORES, count_validity
+from analysis.runs.runs import DISTURBED_CORES
 from analysis.topics.improvement.sentences import WITHHELD
 from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed
 
@@ -115,8 +115,8 @@ def how_sure_in_short(
         for kind in kinds
     ]
     text = f"How sure: {listed(origins)}"
-    if invalid := count_validity(runs).invalid:
-        text += f". {counted(invalid, 'run')} {'is' if invalid == 1 else 'are'} invalid and left out"
+    if invalid := invalid_runs(runs):
+        text += f". {invalid}"
     disturbed, observed = count_disturbed(runs)
     if disturbed:
         of_runs = f"{formats.whole(disturbed)} of {counted(observed, 'valid run')}"

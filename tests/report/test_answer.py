@@ -316,6 +316,13 @@ class TestWhatCounts:
             "a lower bound of the time"
         )
 
+    def test_page_one_does_not_call_stopped_runs_left_out(self, duct):
+        runs = self.runs()
+        stopped = runs.assign(censored=~runs["valid"])
+        assert "except 6 that were stopped" in plain(
+            certainty.how_sure_in_short(stopped, find_contests(duct[1], []), LABELS)
+        )
+
     def test_outdated_runs_are_no_invalid_runs(self):
         runs = self.runs()
         changed = runs.assign(loss=(~runs["valid"]).map({True: "outdated", False: None}))
