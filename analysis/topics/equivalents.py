@@ -260,10 +260,14 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly[contest.unit]}, keys)
     savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
     less = formats.percent(100 * (1 - nearly["speedup"] / peaks[0]["peak_speedup"]))
-    rival = f"{counts_of(contest.unit, nearly[contest.unit])} over {labels.baseline(line)}"
+    fewer = nearly[contest.unit]
+    verb = "has" if fewer == 1 else "have"
+    rival = (
+        f"{counts_of(contest.unit, fewer)} over {labels.baseline(line)} {verb} {less} less {labels.speedup}"
+    )
     if not savings:
         return text
-    return f"{text}. Against {rival}, which have {less} less {labels.speedup}, it saves {savings[0]}"
+    return f"{text}. {rival}; against these, {labels.compared(line)} saves {savings[0]}"
 
 
 def _with_nodes(count: int, rows: pd.DataFrame) -> str:

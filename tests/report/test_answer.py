@@ -80,7 +80,7 @@ class TestDuct:
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
         sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
         assert sentences.endswith(
-            f". Against 8 processes over GigE (pub), which have 7.7 % less speedup, it saves {saving}."
+            f". 8 processes over GigE (pub) have 7.7 % less speedup; against these, InfiniBand (pub) saves {saving}."
         )
 
     def test_where_more_processes_stop_paying(self, duct):
