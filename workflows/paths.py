@@ -43,6 +43,11 @@ def trace_name(processes: int, threads: int = 1) -> str:
     return f"processes-{processes}" + (f"-threads-{threads}" if threads > 1 else "")
 
 
+def version_file(prepared_case: Path, digest: str) -> Path:
+    """Return the file with the digests of a case's input files, for the version with the given digest."""
+    return prepared_case / "versions" / f"{digest}.json"
+
+
 class StudyPaths:
     """Paths of a study, below the folder of its results: `RESULTS` / its name."""
 
@@ -83,7 +88,7 @@ class StudyPaths:
 
     def version(self, case: str, digest: str) -> Path:
         """Return the file with the digests of the input files of a case, at the digest of its version."""
-        return self.results / "prepared" / case / "versions" / f"{digest}.json"
+        return version_file(self.results / "prepared" / case, digest)
 
     def expected(self, case: str) -> Path:
         """Return the file with the expected answer of a case."""

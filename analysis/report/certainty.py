@@ -44,15 +44,12 @@ OF_SIMULATED = (
     "Simulated points are predictions from replayed traces, with a band and without a test "
     "(docs/validation.md states their errors)"
 )
-VALID = "Verdicts and intervals{of_cases} are valid only if the runs"
-BASES = {
-    "run": "Nodeworth ran each block in random order.",
-    "block": f"The imported data{{of_cases}} have blocks. {VALID} of a block were made together, in no fixed "
-    "order.",
-    "started": f"The imported data{{of_cases}} have start times. {VALID} were independent.",
-    "row": f"The imported data{{of_cases}} have no start times. {VALID} were independent and interleaved.",
+CONDITIONS = {
+    "block": ("blocks", "of a block were made together, in no fixed order"),
+    "started": ("start times", "were independent"),
+    "row": ("no start times", "were independent and interleaved"),
 }
-"""What verdicts on each sort of data rest on."""
+"""What each sort of imported data has, and what verdicts on the data require of the runs."""
 MINUTE = 60
 MOST_HOURS = 24
 """Time of further blocks in hours, beyond which blocks are no remedy for a wide interval."""
@@ -125,19 +122,8 @@ def how_sure_in_short(
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:
         return f"{text}. Nothing is compared."
-    decided = [line for line in comparisons if direction(line)]
-    of_one_run = sum(map(has_one_figure_each, decided))
-    tested = len(decided) - of_one_run
-    clauses = [(tested, f"{'is' if tested == 1 else 'are'} decided")] if tested else []
-    if of_one_run:
-        verb = "has" if of_one_run == 1 else "have"
-        clauses.append((of_one_run, f"{verb} a single run on one side (may be chance)"))
-    if still_open := len(comparisons) - len(decided):
-        clauses.append((still_open, f"{'is' if still_open == 1 else 'are'} open"))
     baselines = named_or_counted((labels.baseline(line) for line in comparisons), "baseline")
-    (number, words), *others = clauses
-    first = f"{number} of {counted(len(comparisons), 'comparison')} with {baselines} {words}"
-    text += f". {listed([first, *(f'{count} {rest}' for count, rest in others)])}"
+    text += f". {_count_decided(comparisons, baselines)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
@@ -155,6 +141,19 @@ def how_sure_in_short(
     return f"{text}.{_bases(valid[valid['case'].isin(cases)], labels)}"
 
 
+def _count_decided(comparisons: Sequence[Line], baselines: str) -> str:
+    """Count the comparisons that are decided, that rest on a single run, and that are open."""
+    decided = [line for line in comparisons if direction(line)]
+    of_one_run = sum(map(has_one_figure_each, decided))
+    numbers = {
+        "decided": len(decided) - of_one_run,
+        "based on a single run on one side (may be chance)": of_one_run,
+        "open": len(comparisons) - len(decided),
+    }
+    clauses = [f"{n} {'is' if n == 1 else 'are'} {state}" for state, n in numbers.items() if n]
+    return f"Of {counted(len(comparisons), 'comparison')} with {baselines}, {listed(clauses)}"
+
+
 def _bases(runs: pd.DataFrame, labels: Labels) -> str:
     """State the sorts of the data, and what verdicts on each of them rest on; empty without origins.
 
@@ -164,15 +163,16 @@ def _bases(runs: pd.DataFrame, labels: Labels) -> str:
         return ""
     imported = runs["origin"] == "import"
     evidence = runs["order_from"].astype("str").str.extract(r"^(\w+)", expand=False)
-    evidence = evidence.where(evidence.isin(list(BASES)), "row").mask(runs["origin"] == "run", "run")
+    evidence = evidence.where(evidence.isin(list(CONDITIONS)), "row").mask(runs["origin"] == "run", "run")
     judged = runs.assign(evidence=evidence)[imported | (runs["origin"] == "run")]
-    text = ""
-    for sort, basis in BASES.items():
+    text = " Nodeworth ran each block in random order." if (runs["origin"] == "run").any() else ""
+    for sort, (data, condition) in CONDITIONS.items():
         cases = judged.loc[judged["evidence"] == sort, "case"].unique()
         if len(cases):
             is_only = judged["evidence"].eq(sort).all()
             of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, cases), 'case')}"
-            text += f" {basis.format(of_cases=of_cases)}"
+            text += f" The imported data{of_cases} have {data}. Verdicts and intervals{of_cases} are valid "
+            text += f"only if the runs {condition}."
     return text
 
 

@@ -255,8 +255,8 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
         return f"it is undecided whether more than {contest.counted(count)} help over {names} ({gain})"
     if len(lines) == 1:
         gain += _nearly_best_clause(lines[0], contest)
-    gain_or_not = "no gain" if end == "stops" else "no detectable gain"
-    return f"more than {contest.counted(count)} over {names} bring {gain_or_not} ({gain})"
+    faster = "faster" if end == "stops" else "clearly faster"
+    return f"no count above {contest.counted(count)} was {faster} over {names} ({gain})"
 
 
 def _beyond_clauses(contest: Contest, labels: Labels) -> list[str]:

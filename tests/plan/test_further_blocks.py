@@ -13,12 +13,12 @@ from analysis.presentation.content import Content
 from analysis.presentation.contests import find_contests
 from analysis.report.certainty import how_sure
 from analysis.report.page_one import page_one
+from analysis.runs.runs import SIZE_OF_USERS
 from analysis.topics.precision import make_precision
 from analysis.topics.quality.section import quality
 from analysis.topics.quality.sentences import short_sentences
 from workflows.paths import StudyPaths
 from workflows.plan.announce import closing_lines
-from workflows.study.existing import SIZE
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_a_short_run_of_a_users_input_is_a_remark_with_the_range_of_times(study)
     times = np.where(runs["processes"] == runs["processes"].max(), 0.61, 12.0)
     short = runs.assign(seconds=runs["seconds"].where(~is_elbow, times), origin="run")
     assert short_sentences(short) == []
-    (sentence,) = short_sentences(short.assign(size=np.where(is_elbow, SIZE, "full")))
+    (sentence,) = short_sentences(short.assign(size=np.where(is_elbow, SIZE_OF_USERS, "full")))
     assert sentence == (
         "Start-up and noise matter in short runs: runs of elbow take 0.61 to 12 s. State more steps "
         "(--steps N) or a larger input, so that runs take at least 10 s."

@@ -217,7 +217,7 @@ def test_page_one_names_the_baseline_of_the_comparisons_that_it_counts():
     answer = part(report_of(curves, named=False, blocks=FACTORS), "answer")
     (table,) = blocks(answer, "table")
     assert [line[4].endswith(" %") for line in cells(table)] == [False, True, True]
-    assert ". 1 of 1 comparison with slow is decided. " in sentences_of(answer)
+    assert ". Of 1 comparison with slow, 1 is decided. " in sentences_of(answer)
 
 
 class TestRunsWithoutAPair:

@@ -18,6 +18,7 @@ from workflows.launch.cluster_launch import JobNode
 from workflows.measure.answers import Expected
 from workflows.measure.running import run, scratch_folder
 from workflows.measure.trial import trial_seconds
+from workflows.paths import version_file
 from workflows.study.cases import PREPARED_FROM, digest, file_digests
 
 FULL_BYTES = 1_000_000
@@ -46,7 +47,7 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
         application(case.application).prepare(case, processes, folder, base)
         (folder / PREPARED_FROM).write_text(prepared_from)
         if base is None:
-            _note_version(case, folder.parent / "versions" / f"{prepared_from}.json")
+            _note_version(case, version_file(folder.parent, prepared_from))
     except RuntimeError as error:
         is_full = shutil.disk_usage(folder).free < FULL_BYTES
         raise InputError(f"{where}: {error}" + is_full * f"; no space left in {folder.absolute()}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from analysis.runs.runs import SHORT_SECONDS_OF_USERS
 from workflows.domain import InputError, Point, Repetition
 from workflows.plan import files
 from workflows.plan.design import duration, expected_seconds
@@ -108,9 +109,7 @@ def check_run_times(plan: Plan) -> None:
 
 
 SHORT_SECONDS = 0.5
-"""Time of a run, in seconds, below which the plan suggests more steps."""
-SHORT_SECONDS_OF_USERS = 2.0
-"""The same limit for a user's input or command, whose steps the user can choose."""
+"""Time of a run of a ready case, in seconds, below which the plan suggests more steps."""
 
 
 def short_run_lines(plan: Plan) -> list[str]:

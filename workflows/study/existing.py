@@ -23,6 +23,7 @@ from typing import Any
 import psutil
 from ruamel.yaml import YAML
 
+from analysis.runs.runs import SIZE_OF_USERS
 from workflows.applications import application, names
 from workflows.applications.base import Adopted, Application
 from workflows.domain import Case, InputError, Point, short_digest
@@ -31,8 +32,6 @@ from workflows.launch.launch import launch_ranks
 from workflows.study.cases import load_case
 from workflows.study.inline import Existing
 
-SIZE = "as_given"
-"""Name of the only size of such a case."""
 STAMP = ".made-from"
 """File in the copy: the state of the user's files and the keys of the study that it was made from."""
 
@@ -250,9 +249,9 @@ def _write_case(
             "runs that count are consistent, which does not show that they are right."
         ),
         "stands_for": "an input of the user",
-        "size": SIZE,
+        "size": SIZE_OF_USERS,
         "sizes": {
-            SIZE: {
+            SIZE_OF_USERS: {
                 "parameters": adopted.parameters | ({adopted.steps_key: steps} if adopted.steps_key else {}),
                 "serial_seconds": float(f"{seconds:.3g}"),
                 "memory_MB": math.ceil(memory),

@@ -12,7 +12,7 @@ from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.frames import Line, percent_interval
-from analysis.runs.runs import DISTURBED_CORES, timed_rows
+from analysis.runs.runs import DISTURBED_CORES, SHORT_SECONDS_OF_USERS, SIZE_OF_USERS, timed_rows
 from analysis.topics.quality.tables import (
     FEWEST,
     OUTLIER_RULE,
@@ -57,11 +57,7 @@ def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
 
 
 SHORT_SECONDS = 1.0
-"""Time of a main loop, in seconds, below which the effects of the start decide much of it."""
-SHORT_SECONDS_OF_USERS = 2.0
-"""The same limit for a user's input or command. It is higher, because the user can choose the steps."""
-SIZE_OF_USERS = "as_given"
-"""Size of a case that `workflows.study.existing` makes from a user's input."""
+"""Time of the main loop of a ready case, in seconds, below which effects of the start decide much of it."""
 
 
 def short_sentences(runs: pd.DataFrame) -> list[str]:

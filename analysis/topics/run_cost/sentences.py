@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -18,6 +19,8 @@ from analysis.topics.run_cost.tables import BUDGET, DEADLINE, LAST, SAME_SPEED
 
 QUESTION = ["case", "compared_kinds", "question", "value", "of_system"]
 """Columns that identify a question of the table ``run_choices``."""
+WITHIN = "Within the measured ranges of nodes"
+"""Start of an answer: nobody knows whether a system is cheaper or faster on numbers outside its range."""
 
 
 def by_question(choices: pd.DataFrame) -> Iterator[Sequence[Line]]:
@@ -73,12 +76,12 @@ def on_nodes(line: Line, labels: Labels) -> str:
 def answer(lines: Sequence[Line], labels: Labels) -> str:
     """Answer a deadline or a budget: the best system, and the next one."""
     title, (best, *others) = question_title(lines[0], labels), lines
-    if is_missing(best["seconds"]):
-        return f"{title}: {best['note']}."
-    in_time = best["question"] == DEADLINE
     condition = f"{title[:1].lower()}{title[1:]}"
+    in_time = best["question"] == DEADLINE
+    if is_missing(best["seconds"]):
+        return f"{WITHIN}, no system runs {condition}."
     relation = "costs least" if in_time else "has the lowest median time"
-    text = f"{labels.curve(best)} {relation} {condition}: {_detail(best)}"
+    text = f"{WITHIN}, {labels.curve(best)} {relation} {condition}: {_detail(best)}"
     if best["note"] == LAST:
         text += f" ({LAST})"
     reached = [line for line in others if not is_missing(line["seconds"])]
@@ -165,14 +168,10 @@ def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> l
     of_case = choices[choices["case"] == contest.case]
     asked = of_case[of_case["question"].isin([DEADLINE, BUDGET])]
     case = labels.case(contest.case)
-    sentences = [answer(lines, labels) for lines in by_question(asked)]
-    if not sentences:
-        equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
-        equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
-        sentences = list(filter(None, (same_speed(lines, labels) for lines in equal)))
-    if not sentences:
-        return []
-    first = sentences[0]
-    if first.startswith(("In ", "For ")):  # a question without an answer
-        first = f"{first[:1].lower()}{first[1:]}"
-    return [f"Cost of a run of {case}: {first}"]
+    if not asked.empty:
+        first = answer(next(by_question(asked)), labels)
+        return [f"Cost of a run of {case}: {first[:1].lower()}{first[1:]}"]
+    equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
+    equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
+    sentences = filter(None, (same_speed(lines, labels) for lines in equal))
+    return [f"Cost of a run of {case}: {first}" for first in itertools.islice(sentences, 1)]
