@@ -1,24 +1,25 @@
-# Sourced by run-study and run-tests at the project's root: makes sure that what they need is there.
-#   set_up [LIST...]   .venv with the locked Python environment, and what envs/programs.txt and these lists name
-# Says what it is about to do with root's rights before it does it. Does nothing the second time.
+# run-study and run-tests source this file at the project's root. It installs what they need.
+#   set_up [LIST...]   installs the locked Python environment into .venv, and the programs that envs/programs.txt
+#                      and the LISTs name
+# It prints each command before it runs it as root. A second call installs nothing.
 
 # Debian keeps tc and ip out of a normal user's PATH.
 PATH=$PATH:/usr/sbin:/sbin
 
-# Without bytecode every process compiles what it imports: Snakemake for 4 s of CPU, each rule and test for 1 s.
+# Keep bytecode: without it, each process compiles its imports (Snakemake 4 s of CPU, each rule and test 1 s).
 unset PYTHONDONTWRITEBYTECODE
 
 say() { printf '%s\n' "$*" >&2; }
 
-# Snakemake hands the interpreter's path to a shell without quotes, and a PATH is split at colons.
+# Snakemake passes the interpreter's path to a shell without quotes, and colons separate the folders of PATH.
 case $PWD in
 *[[:space:]\"\'\`\$\&\;\(\)\<\>\|\*\?\[\]\{\}\#\!\\:]*)
-    say "Nodeworth cannot run in $PWD: move it to a path without blanks, colons, quotes and other signs of the shell."
+    say "Nodeworth cannot run in $PWD: move it to a path without blanks, colons, quotes and other special characters of the shell."
     return 1
     ;;
 esac
 
-# Where HOME cannot be written, as that of a service, caches are kept in the project.
+# If HOME is not writable (for example, for a service), keep caches in the project.
 cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 if [ -n "$cache" ] && ! { mkdir -p "$cache" && [ -w "$cache" ]; } 2>/dev/null; then
     export XDG_CACHE_HOME=$PWD/.cache MPLCONFIGDIR=$PWD/.cache/matplotlib
@@ -46,34 +47,34 @@ apt_get() {
 
 apt_error() { grep -m1 '^E: ' .cache/apt.last || tail -n 1 .cache/apt.last; }
 
-# install_debian PACKAGE...: what cannot be had is named, and the others are installed.
+# install_debian PACKAGE...: install the packages; name each package that apt-get cannot install.
 install_debian() {
-    local package told=no
+    local package failed=no
     if ! is_debian; then
-        say "This is not Debian. Missing is the equivalent of its packages $*"
+        say "This is not Debian. Install the equivalent of these Debian packages: $*"
         return
     fi
     if ! may_be_root; then
-        say "Without root, ask for: sudo apt-get install --no-install-recommends $*"
+        say "These packages are missing. Ask an administrator for: sudo apt-get install --no-install-recommends $*"
         return
     fi
     say "Installing as root: apt-get install --no-install-recommends $*"
     : >.cache/apt.log
-    apt_get update || { say "apt-get update: $(apt_error)" && told=yes; }
+    apt_get update || { say "apt-get update: $(apt_error)" && failed=yes; }
     if ! apt_get install -y --no-install-recommends "$@"; then
         for package; do
             apt_get install -y --no-install-recommends "$package" && continue
             say "$package cannot be installed: $(apt_error)"
-            told=yes
+            failed=yes
         done
     fi
-    [ $told = no ] || say "All that apt-get said is in .cache/apt.log."
+    [ $failed = no ] || say "The messages of apt-get are in .cache/apt.log."
 }
 
-# Debian tells programs of MPI libraries apart by a suffix; elsewhere there is mostly one library.
+# Debian appends the name of the MPI library to its programs. Other systems usually have a single library.
 if is_debian; then suffix=; else suffix=.openmpi; fi
 
-# compiles COMPILER: whether it makes an MPI program, seen once for each state of it and of Debian's packages.
+# compiles COMPILER: succeed if the compiler builds an MPI program. Repeat the check after a change of packages.
 compiles() {
     local compiler seen=.cache/compiles-$1
     compiler=$(command -v "$1") || return
@@ -82,7 +83,7 @@ compiles() {
         "$compiler" -x c - -o "$seen.new" 2>"$seen.log" && mv "$seen.new" "$seen"
 }
 
-# missing_packages LIST...: Debian packages of what these lists name and is not there.
+# missing_packages LIST...: print the Debian packages of the listed programs that are missing.
 missing_packages() {
     local program package rest
     [ -x .venv/bin/python ] || missing_python
@@ -95,7 +96,7 @@ missing_packages() {
     done < <(cat "$@")
 }
 
-# It comes first: it is compiled for speed, which a Python that somebody built here often is not.
+# Prefer the system's Python: it is compiled with optimisations, which a self-built Python often lacks.
 system_python=/usr/bin/python3
 
 find_python() {
@@ -111,11 +112,11 @@ missing_python() {
     find_python >/dev/null || printf '%s\n' python3-venv
 }
 
-# What cannot be had of the programs is no failure: the study leaves out what needs it and says so.
+# A missing program is no failure: a study leaves out the runs that need it, and names them.
 set_up() {
     local missing compiler
-    if [ ! -w . ]; then # somebody else has installed it for this user
-        is_locked || say "Nodeworth is not set up: whoever may write to $PWD types ./run-study laptop --dry-run there first."
+    if [ ! -w . ]; then # another user owns this installation
+        is_locked || say "Nodeworth is not set up. A user who may write to $PWD must first run ./run-study laptop --dry-run there."
         is_locked
         return
     fi
@@ -126,17 +127,17 @@ set_up() {
         for compiler in $(cat envs/programs.txt "$@" | sed -n 's/:mpi\.h .*//p'); do
             compiler=${compiler%"$suffix"}
             command -v "$compiler" >/dev/null || continue
-            compiles "$compiler" || say "$compiler makes no MPI program: $(grep -m1 -i error ".cache/compiles-$compiler.log")"
+            compiles "$compiler" || say "$compiler cannot build an MPI program: $(grep -m1 -i error ".cache/compiles-$compiler.log")"
         done
         [ -z "$(missing_packages envs/programs.txt "$@")" ] ||
-            say "Going on with what is there; whatever needs the rest is left out and named in the report."
+            say "Some programs are missing. Nodeworth leaves out the runs that need them, and the report names these runs."
     fi
     need_python
 }
 
 wanted_python() { cat uv.lock pyproject.toml | sha256sum; }
 
-# is_locked: whether .venv holds what uv.lock names.
+# is_locked: succeed if .venv has the packages of uv.lock.
 is_locked() { [ "$(cat .venv/locked 2>/dev/null)" = "$(wanted_python)" ]; }
 
 need_python() {

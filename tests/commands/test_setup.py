@@ -93,7 +93,7 @@ def test_a_compiler_without_its_header_is_missing_its_package(debian):
 
 def test_a_compiler_that_makes_nothing_is_named_with_its_error(debian):
     debian.add("mpicc.openmpi", 'echo "ld: error: no libc" >&2; exit 1')
-    assert "mpicc.openmpi makes no MPI program: ld: error: no libc" in debian.set_up()
+    assert "mpicc.openmpi cannot build an MPI program: ld: error: no libc" in debian.set_up()
 
 
 def test_the_compiler_is_tried_again_when_it_has_changed(debian):
@@ -111,7 +111,7 @@ def test_one_package_that_cannot_be_had_is_named_and_the_others_are_installed(de
     (debian.programs.parent / "nowhere").touch()
     output = debian.set_up()
     assert "solver cannot be installed: E: Unable to locate package solver\n" in output
-    assert "All that apt-get said is in .cache/apt.log." in output
+    assert "The messages of apt-get are in .cache/apt.log." in output
     assert (debian.programs / "carve").exists() and not (debian.programs / "solve").exists()
 
 
@@ -123,7 +123,8 @@ def test_without_root_one_message_names_all_that_is_missing(debian, sudo):
     shutil.rmtree(debian.clone / ".venv")
     debian.add("python3", "exit 1")  # has no ensurepip
     packages = "carver libopenmpi-dev python3-venv solver"
-    message = f"Without root, ask for: sudo apt-get install --no-install-recommends {packages}\n"
+    command = f"sudo apt-get install --no-install-recommends {packages}"
+    message = f"These packages are missing. Ask an administrator for: {command}\n"
     assert debian.set_up() == message
 
 
@@ -151,7 +152,9 @@ def test_elsewhere_than_on_debian_one_mpi_library_needs_no_suffix(debian):
     (debian.programs / "mpicc.openmpi").rename(debian.programs / "mpicc")
     (debian.programs.parent / "mpi.h").touch()
     output = debian.set_up()
-    assert output.startswith("This is not Debian. Missing is the equivalent of its packages carver solver\n")
+    assert output.startswith(
+        "This is not Debian. Install the equivalent of these Debian packages: carver solver\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["my studies", "a:b", "it's", "$HOME", "a&b"])

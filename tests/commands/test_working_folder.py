@@ -175,7 +175,8 @@ def test_a_project_that_nobody_has_set_up(nobody):
         shutil.copytree(ROOT / "envs", clone / "envs")
         done = ran(*become, clone / "run-study", "smoke", cwd=folder)
         assert done.returncode == 1 and done.stderr == (
-            f"Nodeworth is not set up: whoever may write to {clone} types ./run-study laptop --dry-run there first.\n"
+            f"Nodeworth is not set up. A user who may write to {clone} must first run ./run-study laptop --dry-run "
+            "there.\n"
         )
 
 

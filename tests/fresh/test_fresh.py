@@ -69,11 +69,11 @@ def test_user_without_sudo(debian):
     """One message names all; root types it; the user, whose HOME cannot be written, goes on."""
     debian.type(CLONE, USER)
     status, output = debian.run(STUDY, USER)
-    [packages] = re.findall(r"\AWithout root, ask for: sudo (.*)\n\Z", output)
+    [packages] = re.findall(r"\AThese packages are missing. Ask an administrator for: sudo (.*)\n\Z", output)
     assert status == 1 and "python3-venv" in packages and "nwchem" in packages
     debian.type(f"apt-get update -qq && DEBIAN_FRONTEND=noninteractive {packages} -y -qq")
     measured(debian, USER, HOME="/proc/none")
-    assert "Without root, ask for" in passed(debian, QUICK, USER, HOME="/proc/none")
+    assert "Ask an administrator for" in passed(debian, QUICK, USER, HOME="/proc/none")
 
 
 def test_mpich_first(debian):
