@@ -176,12 +176,12 @@ def program(tmp_path, monkeypatch):
 
 
 def test_any_program_in_one_line_is_a_study(program, started):
-    typed = ["--command", "python3 run.py -n $processes", "--time", r"took (\S+)", "--processes", "4,1"]
+    typed = ["--command", "python3 run.py -n $processes", "--time", r"took (\S+)", "--processes", "2,1"]
     with pytest.raises(SystemExit):
         main(typed)
     (file,) = started[0].configfile
     study = read_study(Path(file))
-    assert (study.name, study.cases, study.processes) == ("run_water_box", ("run",), (1, 4))
+    assert (study.name, study.cases, study.processes) == ("run_water_box", ("run",), (1, 2))
     entry = study.inline["run"]
     assert (entry["folder"], entry["time"], entry["left_out"][-1]) == (str(program), r"took (\S+)", "results")
 

@@ -1,7 +1,9 @@
 """Process counts that a user asks for on the command line run, with several processes per core if they must."""
 
 import pytest
+from refused import refusal
 
+from workflows.domain import InputError
 from workflows.launch.emulation import usable_cores
 from workflows.plan import command_study
 from workflows.plan.announce import announcement
@@ -18,7 +20,7 @@ COUNTS = f"1,{CORES},{2 * CORES}"
     ("counts", "levels"),
     [
         ([1, 2], {1: 1, 2: 1}),
-        ([1, 2, 4, 8], {1: 1, 2: 1, 4: 2, 8: 4}),
+        ([1, 2, 4], {1: 1, 2: 1, 4: 2}),
         ([2, 3], {2: 1, 3: 3}),  # three processes do not divide by two
         ([4], {4: 2}),
     ],
@@ -34,6 +36,15 @@ def test_each_count_runs_once_with_few_processes_per_core(monkeypatch, counts, l
         if (count, level) not in excluded
     ]
     assert runs == list(levels.items())
+
+
+@pytest.mark.parametrize(("text", "left_out"), [("4,1", ""), ("1,4,5,64", "5, 64")])
+def test_counts_of_more_than_two_processes_per_core_are_left_out(monkeypatch, capsys, text, left_out):
+    monkeypatch.setattr(command_study, "usable_cores", lambda: {0, 1})
+    assert command_study.process_counts(text) == [1, 4]
+    reason = "processes: at most 4 run on 2 cores (2 per core); a study file with the key oversubscription allows more"
+    assert capsys.readouterr().err == (f"left out: {left_out} {reason}\n" if left_out else "")
+    assert refusal(InputError, command_study.process_counts, "64") == f"--processes: 64 {reason}"
 
 
 def test_commands_share_cores_and_say_so(tmp_path, monkeypatch):

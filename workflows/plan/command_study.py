@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import stat
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import InputError
+from workflows.domain import InputError, counted
 from workflows.inputs import has_group, read_yaml
 from workflows.launch.emulation import usable_cores
 from workflows.launch.mpi.registry import linked_library
@@ -114,20 +115,36 @@ def _pattern(text: str) -> str:
     return text
 
 
+MOST_PER_CORE = 2
+"""Most processes per core of ``--processes``. The key ``oversubscription`` of a study file allows more."""
+
+
 def process_counts(text: str | None) -> list[int]:
     """Return the counts of ``--processes``; by default 1, 2, 4 and so on, up to the cores of this machine.
+
+    Counts above `MOST_PER_CORE` processes per core are left out, which is printed.
 
     Raises
     ------
     InputError
-        The text is no list of counts.
+        The text is no list of counts, or all counts are too large.
     """
     if text is None:
         return [2**power for power in range(len(usable_cores()).bit_length())]
     numbers = text.split(",")
     if not all(number.isdecimal() and int(number) for number in numbers) or len(set(numbers)) < len(numbers):
         raise InputError(f"--processes: {text!r} is no list of different counts from 1 on, such as 1,2,4")
-    return sorted(map(int, numbers))
+    counts, cores = sorted(map(int, numbers)), len(usable_cores())
+    if too_large := [count for count in counts if count > MOST_PER_CORE * cores]:
+        reason = (
+            f"{', '.join(map(str, too_large))} processes: at most {MOST_PER_CORE * cores} run on "
+            f"{counted(cores, 'core')} ({MOST_PER_CORE} per core); a study file with the key "
+            "oversubscription allows more"
+        )
+        if too_large == counts:
+            raise InputError(f"--processes: {reason}")
+        print(f"left out: {reason}", file=sys.stderr)
+    return counts[: len(counts) - len(too_large)]
 
 
 def counts_and_levels(counts: Sequence[int]) -> dict[str, Any]:
