@@ -199,8 +199,16 @@ def direction(line: Line) -> str | None:
         ("over the whole band", "(one figure each, untested)")
     )
     word = verdict.split(" ")[0]
-    is_contradicted = MEDIANS_DISAGREE in note or DEPENDS_ON_COUNT in note
+    is_contradicted = medians_contradict(line) or DEPENDS_ON_COUNT in note
     return word if is_shown and not is_contradicted and word in ("faster", "slower") else None
+
+
+def medians_contradict(line: Line) -> bool:
+    """Return whether a verdict of faster or slower has the opposite sign to the medians of all runs.
+
+    The medians contradict no other verdict: a difference that may be noise may have either sign.
+    """
+    return str(line["verdict"]).startswith(("faster", "slower")) and MEDIANS_DISAGREE in str(line.get("note"))
 
 
 def direction_with_same_computing(line: Line) -> str | None:

@@ -20,6 +20,7 @@ from analysis.presentation.contests import (
     direction,
     direction_with_same_computing,
     has_one_figure_each,
+    medians_contradict,
 )
 from analysis.presentation.formats import MOST, counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
@@ -218,9 +219,10 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
     """State the reason why more blocks would not settle an open comparison; empty if they may settle it."""
     if line["verdict"] in WITHHELD:
         return WITHHELD[line["verdict"]]
-    for reason in (DEPENDS_ON_COUNT, MEDIANS_DISAGREE):
-        if reason in str(line.get("note")):
-            return reason
+    if DEPENDS_ON_COUNT in str(line.get("note")):
+        return DEPENDS_ON_COUNT
+    if medians_contradict(line):
+        return MEDIANS_DISAGREE
     kinds = [side(str(line["kind"]), place) for place in (0, 1)]
     if "simulated" in kinds:
         if direction_with_same_computing(line):

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE, outcome
 from analysis.presentation import formats
-from analysis.presentation.contests import Contest, direction, has_one_figure_each, whole_count
+from analysis.presentation.contests import (
+    Contest,
+    direction,
+    has_one_figure_each,
+    medians_contradict,
+    whole_count,
+)
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.frames import CURVE, Line, as_float, as_lines, is_missing, rows_like
@@ -160,7 +166,7 @@ def _open_title(line: Line, other: str, baseline: str) -> str:
     if verdict.startswith("not distinguishable"):
         return f"No distinguishable difference between {other} and {baseline}"
     title = f"Undecided whether {other} is faster than {baseline}"
-    return f"{title}: {MEDIANS_DISAGREE}" if MEDIANS_DISAGREE in str(line.get("note")) else title
+    return f"{title}: {MEDIANS_DISAGREE}" if medians_contradict(line) else title
 
 
 def why_undecided(line: Line) -> str:
@@ -172,7 +178,7 @@ def why_undecided(line: Line) -> str:
         Row of ``improvement``.
     """
     verdict = str(line["verdict"])
-    if MEDIANS_DISAGREE in str(line.get("note")):
+    if medians_contradict(line):
         return MEDIANS_DISAGREE
     if outcome(verdict) == "untestable":
         return "too few blocks"

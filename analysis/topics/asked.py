@@ -120,7 +120,7 @@ def _extent(content: Content) -> str:
         return f"{text}: {points}."
     text += f": {counted(recorded, 'run')}"
     planned = content.facts.runs.planned
-    if planned is not None and planned - simulated != recorded:
+    if planned is not None and planned - simulated > recorded:  # repeated runs may exceed the plan
         text += f" of {formats.whole(planned - simulated)} planned"
     text += f", {formats.whole(invalid) if invalid else 'none'} of them invalid"
     if validity.outdated:

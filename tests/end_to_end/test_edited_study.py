@@ -81,9 +81,10 @@ class Edited:
         where = ["--directory", str(self.folder), "--snakefile", str(self.project / "Snakefile")]
         return [SNAKEMAKE, *where, "--configfile", str(self.study), *options, "--", "results/edited/runs.csv"]
 
-    def run(self) -> str:
-        """Run the study to its runs table; times and answers need not be right."""
-        done = ran(*self.command(), timeout=600, NO_COLOR="1")
+    def run(self, *config: str) -> str:
+        """Run the study, with some values of --config, to its runs table; times need not be right."""
+        options = ["--config", *config] if config else []
+        done = ran(*self.command(*options), timeout=600, NO_COLOR="1")
         assert (self.results / "runs.csv").exists(), done.stderr
         return done.stderr
 
@@ -197,6 +198,20 @@ def test_the_records_of_the_original_case_count_again(edited):
     edited.run()
     assert edited.attempts() == [1, 1, 2, 2] and edited.counted() == [1, 1] and edited.answers() == {1}
     assert edited.planned() == []
+
+
+def test_a_point_that_was_repeated_while_the_case_was_edited_is_not_repeated_after_the_edit_is_undone(edited):
+    case = edited.count()
+    edited.ask_for("count").run()
+    edit(case / "case.yaml", "n: 1", "n: 2")
+    assert "recorded before the change" in edited.run()
+    again = edited.run("again=count/shared_memory/2")
+    assert edited.attempts() == [1, 1, 2, 2, 3]
+    assert "again count/shared_memory/2: 1 run of 2" in again and "before the change" not in again
+    assert "repeats only some interconnects or counts of count" in again
+    edit(case / "case.yaml", "n: 2", "n: 1")
+    assert "before the change" not in edited.run()
+    assert edited.attempts() == [1, 1, 2, 2, 3] and edited.counted() == [1, 1] and edited.answers() == {1}
 
 
 def test_input_files_come_and_go(edited):

@@ -203,6 +203,12 @@ CUT_OFF = record(started="2026-01-01T12:00:00", inputs=INPUTS, **ENDED)
         ([made()], [Rerun("wing", LATER)], False),
         ([made()], [Rerun("duct", "2026-01-01T11:00:00")], False),
         ([made(), made(LATEST)], [Rerun("duct", LATER)], False),
+        # The case was edited, repeated on request, and restored.
+        (
+            [made(), made(LATEST, inputs={"case": "changed", "interconnect": "b"})],
+            [Rerun("duct", LATER)],
+            False,
+        ),
         ([made()], [Rerun("failed", LATER)], False),
         ([made(valid=False)], [Rerun("failed", LATER)], True),
         ([made(valid=False), made(LATEST, valid=False)], [Rerun("failed", LATER)], False),

@@ -15,7 +15,7 @@ from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
 from workflows.plan.record import Record
-from workflows.results.looks import first_start, looks, note_look, recorded_blocks
+from workflows.results.looks import looks, note_look, recorded_blocks, valid_starts
 
 STUDY = f"""
 name: small
@@ -110,22 +110,29 @@ def test_looks_are_whole_reports_of_more_blocks(tmp_path):
 def test_a_report_of_runs_that_no_longer_count_is_no_look(tmp_path):
     """The case was edited after the reports of 6 and 12 blocks, and then the edit was undone."""
     file = tmp_path / "looks.json"
-    before, after = "2026-11-20T12:00:00.000+00:00", "2026-11-24T12:00:00.000+00:00"
+    before, after = {"2026-11-20T12:00", "2026-11-20T12:01"}, {"2026-11-24T12:00"}
     for study_facts in (facts(6), facts(12)):
         note_look(file, study_facts, tables(), before)
     assert looks(file, 6, True, after) == [6] and looks(file, 9, True, after) == [9]
     for _ in range(2):
-        note_look(file, replace(facts(6), made="2026-11-25"), tables(), after)
-    assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12, 6]
-    assert looks(file, 9, True, after) == [6, 9]
+        note_look(file, replace(facts(8), made="2026-11-25"), tables(), after)
+    assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12, 8]
+    assert looks(file, 9, True, after) == [8, 9]
     assert looks(file, 9, True, before) == [6, 12, 9]
+    assert looks(file, 12, True, before | {"2026-11-26T12:00"}) == [6, 12]
 
 
-@pytest.mark.parametrize(("valid", "start"), [((False, True, True), "b"), ((False, False, False), "")])
-def test_the_first_run_that_counts_is_a_run_of_the_study(valid, start):
-    runs = pd.DataFrame({"started": list("acb"), "origin": "run", "valid": valid})
-    imported = runs.assign(origin="import", valid=True)
-    assert first_start(pd.concat([runs, imported])) == start
+def test_a_look_of_an_earlier_version_counts_if_its_report_is_younger_than_the_first_run(tmp_path):
+    file = tmp_path / "looks.json"
+    file.write_text('{"looks": [{"blocks": 6, "made": "2026-11-23"}]}')
+    assert looks(file, 8, True, {"2026-11-22T12:00"}) == [6, 8]
+    assert looks(file, 8, True, {"2026-11-24T12:00"}) == [8]
+
+
+def test_runs_that_count_are_valid_runs_of_the_study():
+    runs = pd.DataFrame({"started": list("acb"), "origin": "run", "valid": (False, True, True)})
+    imported = runs.assign(started=list("def"), origin="import", valid=True)
+    assert valid_starts(pd.concat([runs, imported])) == {"c", "b"}
 
 
 def test_imports_alone_and_studies_with_a_target_have_no_looks(tmp_path):

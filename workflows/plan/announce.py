@@ -136,12 +136,18 @@ def _separate_kinds(plan: Plan) -> list[str]:
 
 
 def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
-    """Return a line with the recorded runs that no longer count, and with what changed after them."""
+    """Return a line with the recorded runs that no longer count, and with what changed after them.
+
+    A repetition that also has a run of the present version was announced before.
+    """
     runs, changed = 0, dict[str, None]()
     for repetition in missing:
         inputs, point = plan.design.inputs(repetition.point), repetition.point
         names = {"case": point.case, "interconnect": point.interconnect or "serial", "cluster": "cluster"}
-        for record in attempts(plan.paths, repetition):
+        records = attempts(plan.paths, repetition)
+        if any(record.inputs == inputs for record in records):
+            continue
+        for record in records:
             changes = [name for key, name in names.items() if record.inputs.get(key) != inputs.get(key)]
             runs += bool(changes)
             changed |= dict.fromkeys(changes)
@@ -278,9 +284,20 @@ def _runs_again(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
     blocks: dict[Point, list[str]] = {}
     for repetition in missing:
         blocks.setdefault(repetition.point, []).append(str(repetition.block))
-    return lines + [
+    lines += [
         f"  {describe(point)}: block{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
         for point, numbers in blocks.items()
+    ]
+    return lines + _parts_of_cases(plan)
+
+
+def _parts_of_cases(plan: Plan) -> list[str]:
+    """Return a line for each requested part of a case, since comparisons use only runs made together."""
+    return [
+        f"--again {request.what} repeats only some interconnects or counts of {request.what.split('/')[0]}: "
+        "comparisons use only runs that were made together; to compare interconnects, repeat the whole case"
+        for request in plan.requested
+        if "/" in request.what
     ]
 
 

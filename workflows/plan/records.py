@@ -131,12 +131,24 @@ class Rerun:
         requested = self.what.split("/")
         return self.what == FAILED or request_names(point)[: len(requested)] == requested
 
-    def is_open(self, point: Point, records: Sequence[Record]) -> bool:
-        """Whether a repetition of a point still needs the requested run; `records` are those that count."""
+    def is_open(self, point: Point, records: Sequence[Record], inputs: Mapping[str, str | None]) -> bool:
+        """Whether a repetition of a point still needs the requested run.
+
+        A run of another version of the case, made after the request, fulfils the request. Otherwise the
+        request would be open again after an edit and its undoing.
+
+        Parameters
+        ----------
+        records : sequence of Record
+            All attempts at the repetition.
+        inputs : mapping
+            Current digests: see `is_missing`.
+        """
+        is_valid = any(record.valid for record in records if record.inputs == inputs)
         return (
             self.covers(point)
             and not any(record.started > self.time for record in records)
-            and not (self.what == FAILED and any(record.valid for record in records))
+            and not (self.what == FAILED and is_valid)
         )
 
 
@@ -180,4 +192,4 @@ def is_missing(
     counted = [record for record in records if record.inputs == inputs]
     if len(counted) < TRIES and all(record.interrupted for record in counted):
         return True
-    return any(request.is_open(repetition.point, counted) for request in requests)
+    return any(request.is_open(repetition.point, records, inputs) for request in requests)

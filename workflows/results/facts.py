@@ -34,7 +34,7 @@ from workflows.paths import ROOT, StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
 from workflows.plan.stopping import Stopping, core_hours, judge
-from workflows.results.looks import first_start, looks, recorded_blocks
+from workflows.results.looks import looks, recorded_blocks, valid_starts
 from workflows.simulation.fit import fit_summary
 from workflows.simulation.processor import BENCHMARKS, core_speed
 from workflows.study.asked import Asked, interconnect_file
@@ -104,7 +104,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Import
         inside_nodes=[*requested.study.inside_nodes, *inside],
     )
     if until is None and about.blocks_recorded is not None:
-        noted = looks(paths.looks, about.blocks, not about.unfinished, first_start(runs))
+        noted = looks(paths.looks, about.blocks, not about.unfinished, valid_starts(runs))
         about = replace(about, looks=noted)
     return replace(
         requested,

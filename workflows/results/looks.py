@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -51,13 +51,12 @@ def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
     return sum(map(is_complete, range(1, design.blocks + 1)))
 
 
-def looks(file: Path, blocks: int | None, whole: bool, since: str = "") -> list[int]:
+def looks(file: Path, blocks: int | None, whole: bool, starts: Collection[str] = ()) -> list[int]:
     """Return the number of blocks at each look, including the look at the current report.
 
     If a report with the same number of blocks was made before, the current report is no new look. All earlier
     looks count, because a smaller number in the study file leaves out none of the recorded runs. A report
-    that was made before the first run that counts showed none of the runs that count, as after an edit of
-    the case. It is no look.
+    whose first run does not count now is no look, because it showed another version of the case.
 
     Parameters
     ----------
@@ -67,50 +66,54 @@ def looks(file: Path, blocks: int | None, whole: bool, since: str = "") -> list[
         Number of blocks of the study.
     whole : bool
         Whether the study is finished. The report of an unfinished study is no look.
-    since : str
-        Start of the first run that counts, ISO 8601 in UTC.
+    starts : collection of str
+        Starts of the runs that count, ISO 8601 in UTC.
 
     Raises
     ------
     InputError
         If the file is damaged.
     """
-    noted = list(dict.fromkeys(look["blocks"] for look in _read(file) if _counts(look, since)))
+    noted = list(dict.fromkeys(look["blocks"] for look in _read(file) if _counts(look, starts)))
     if not whole or blocks is None:
         return noted
     return noted if blocks in noted else [*noted, blocks]
 
 
-def note_look(file: Path, facts: Facts, tables: Tables, since: str = "") -> None:
+def note_look(file: Path, facts: Facts, tables: Tables, starts: Collection[str] = ()) -> None:
     """Note a look in a file if the report is complete, and the first such report of the runs that count.
 
     A report without a test that could decide a comparison is no look: it cannot state a false direction, so
     later reports may use the whole level. Reports of a study with a target are no looks either, because the
-    level of its intervals allows for them. For `since` see `looks`.
+    level of its intervals allows for them. For `starts` see `looks`.
     """
     study, noted = facts.study, _read(file)
     if study.unfinished or study.until or study.blocks_recorded is None:
         return
     if not could_decide(tables, study.names_baseline, facts.all_settings().alpha):
         return
-    if study.blocks in [look["blocks"] for look in noted if _counts(look, since)]:
+    if study.blocks in [look["blocks"] for look in noted if _counts(look, starts)]:
         return
     draft = file.with_name(f".{file.name}.{os.getpid()}")
-    content = {"looks": [*noted, {"blocks": study.blocks, "made": facts.made}]}
+    look = {"blocks": study.blocks, "made": facts.made, "first_run": min(starts, default=None)}
+    content = {"looks": [*noted, look]}
     draft.write_text(json.dumps(content, indent=1) + "\n")
     draft.replace(file)
 
 
-def first_start(runs: pd.DataFrame) -> str:
-    """Return the start of the first run of the study that counts; empty if no such start is known."""
+def valid_starts(runs: pd.DataFrame) -> set[str]:
+    """Return the starts of the runs of the study that count."""
     if not {"origin", "started"} <= {*runs}:
-        return ""
-    starts = runs.loc[runs["valid"] & (runs["origin"] == "run"), "started"].dropna()
-    return str(starts.min()) if len(starts) else ""
+        return set()
+    return {*runs.loc[runs["valid"] & (runs["origin"] == "run"), "started"].dropna().astype(str)}
 
 
-def _counts(look: Mapping[str, Any], since: str) -> bool:
-    return look["made"] is None or look["made"] > since
+def _counts(look: Mapping[str, Any], starts: Collection[str]) -> bool:
+    """Return whether the report of a look showed runs that count now."""
+    if look.get("first_run"):
+        return look["first_run"] in starts
+    # Earlier versions noted only the time of the report.
+    return look["made"] is None or look["made"] > min(starts, default="")
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
