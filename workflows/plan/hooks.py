@@ -176,7 +176,10 @@ def _continues(plan: Plan, request: str) -> bool:
     if latest is None or latest.what != request:
         return False
     left = sum(
-        bool(records := _current_records(plan, repetition)) and latest.is_open(repetition.point, records)
+        bool(_current_records(plan, repetition))
+        and latest.is_open(
+            repetition.point, attempts(plan.paths, repetition), plan.design.inputs(repetition.point)
+        )
         for repetition in plan.design.repetitions
     )
     if left:
