@@ -267,6 +267,54 @@ def test_a_case_that_cannot_run_is_refused_in_one_line(tutorial, adopt, spoil, l
     assert line in refusal(InputError, adopt, folder, run_here=False)
 
 
+class TestMissingSurface:
+    """A dictionary of the mesh names a surface that the folder may lack."""
+
+    @pytest.fixture
+    def motor_bike(self, tutorial):
+        return tutorial("incompressible/simpleFoam/motorBike")
+
+    def test_it_is_refused_before_the_mesh_is_made(self, motor_bike, adopt):
+        where = "no such file in constant/triSurface or constant/geometry"
+        line = f"{motor_bike}/system/surfaceFeatureExtractDict: motorBike.obj: {where}"
+        assert refusal(InputError, adopt, motor_bike, run_here=False) == line
+        (motor_bike / "system/surfaceFeatureExtractDict").unlink()
+        line = f"{motor_bike}/system/snappyHexMeshDict: motorBike.obj: {where}"
+        assert refusal(InputError, adopt, motor_bike, run_here=False) == line
+
+    @pytest.mark.parametrize(
+        "place", ["constant/triSurface/motorBike.obj.gz", "constant/geometry/motorBike.obj"]
+    )
+    def test_it_is_found_gzipped_and_in_the_folder_of_the_foundation(self, motor_bike, adopt, place):
+        (motor_bike / "constant/geometry").mkdir()
+        (motor_bike / place).touch()
+        assert "snappyHexMesh -overwrite" in adopt(motor_bike, run_here=False).settings["mesh"]
+
+    def test_a_script_that_runs_may_copy_it(self, motor_bike, adopt):
+        (motor_bike / "Allrun.pre").write_text("cp ../motorBike.obj constant/triSurface\n")
+        line = refusal(InputError, adopt, motor_bike, run_here=False)
+        assert line.endswith(" (Allrun.pre is there and may copy it; --run-scripts runs it)")
+        adopt(motor_bike, run_scripts=True, run_here=False)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            'geometry { a.obj { type triSurfaceMesh; } } #include "lost"',
+            "#ifeq $x 1\ngeometry { a.obj { type triSurfaceMesh; } }\n#endif",
+            'geometry { box { type searchableBox; } a { type triSurfaceMesh; file "$SURFACES/a.obj"; } }',
+            'geometry { a { type triSurfaceMesh; file "system/controlDict.obj"; } }',
+            "geometry ( a.obj );",
+            "",
+        ],
+    )
+    def test_an_uncertain_name_is_no_reason_to_refuse(self, motor_bike, adopt, text):
+        (motor_bike / "system/surfaceFeatureExtractDict").unlink()
+        (motor_bike / "system/snappyHexMeshDict.gz").unlink()
+        (motor_bike / "system/snappyHexMeshDict").write_text(text)
+        (motor_bike / "system/controlDict.obj").touch()
+        adopt(motor_bike, run_here=False)
+
+
 def test_a_study_names_paths_among_its_cases(tmp_path):
     file = tmp_path / "mine.yaml"
     rest = "interconnects: [shared_memory]\nprocesses: [1, 2]\n"

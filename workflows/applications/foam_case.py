@@ -23,6 +23,9 @@ SCRIPT = "Allrun.pre"
 _RESULTS = re.compile(r"processor\w*|postProcessing|VTK|dynamicCode|log\..*|.*\.(log|foam|OpenFOAM)")
 """Names of files and folders in a case that runs write."""
 _TIME = re.compile(r"\d+(\.\d+)?(e[-+]?\d+)?")
+_SURFACE = re.compile(r"[\w./+-]+\.(obj|stl|stlb|vtk|vtp|ply|nas|off|tri|gts|ac|ftr)(\.gz)?", re.I)
+"""Name of a file with a surface."""
+_SURFACE_FOLDERS = ("constant/triSurface", "constant/geometry")
 _ON = ("yes", "on", "true", "y", "t")
 _CONSERVED = re.compile(r"rho|alpha\..+")
 """Fields whose volume averages are conserved, if nothing flows in or out."""
@@ -387,7 +390,39 @@ def _mesh(source: Path, start: str, script: str) -> list[str]:
         wanted = has_blocks if command == "blockMesh" else file_of(source, dictionary)
         if wanted and command.split()[0] not in script:
             commands.append(command)
+            if not script:  # which may copy surfaces
+                _check_surfaces(source, dictionary)
     return commands
+
+
+def _check_surfaces(source: Path, dictionary: str) -> None:
+    """Raise an `InputError` if a dictionary of the mesh names a surface that is missing."""
+    for name in _surfaces(source, dictionary):
+        places = [f"{folder}/{name}" for folder in _SURFACE_FOLDERS]
+        if not any(file_of(source, place.removesuffix(".gz")) for place in (name, *places)):
+            may_copy = (source / SCRIPT).exists()
+            hint = f" ({SCRIPT} is there and may copy it; --run-scripts runs it)" if may_copy else ""
+            folders = " or ".join(_SURFACE_FOLDERS)
+            raise InputError(f"{source / dictionary}: {name}: no such file in {folders}{hint}")
+
+
+def _surfaces(source: Path, dictionary: str) -> list[str]:
+    """Return the surfaces of surfaceFeatureExtractDict or snappyHexMeshDict; none if they are uncertain."""
+    file = file_of(source, dictionary)
+    try:
+        entries = read(source, dictionary)
+        if file is None or re.search("#(if|remove)", text_of(file)):  # `read` ignores both
+            return []
+    except InputError:
+        return []  # OpenFOAM may find the included file elsewhere
+    sections = {key: entry for key, entry in entries.items() if isinstance(entry, dict)}
+    names = [
+        key for key, entry in sections.items() if "extractionMethod" in entry and "surfaces" not in entry
+    ]
+    for key, entry in sections.get("geometry", {}).items():
+        if isinstance(entry, dict) and entry.get("type") == "triSurfaceMesh":
+            names.append(str(entry.get("file", key)).strip('"'))
+    return [name for name in names if _SURFACE.fullmatch(name) and not name.startswith("/")]
 
 
 def _fields(source: Path, start: str) -> list[str]:
