@@ -15,6 +15,7 @@ from workflows.plan.jobs import (
     needed_minutes,
     preparing_group,
     preparing_minutes,
+    reference_minutes,
     request_of,
     whole_node_request,
 )
@@ -69,7 +70,8 @@ def forecast(plan: Plan) -> Forecast:
 
     points = [*plan.design.points, *plan.design.simulated]
     steps = _preparing_steps({(point.case, point.processes) for point in points})
-    core_minutes += sum(steps.values()) * preparing_minutes(cluster)
+    core_minutes += (sum(steps.values()) - len(steps)) * preparing_minutes(cluster)
+    core_minutes += sum(reference_minutes(plan).values())
 
     simulating = len(files.traces(plan)) + bool(plan.design.simulated)
     if node := whole_node_request(plan):

@@ -19,7 +19,6 @@ from workflows.launch.ranks import most_cores_of_a_node
 from workflows.plan import files
 from workflows.plan.design import expected_cost
 from workflows.plan.plan import Plan
-from workflows.study.study import Study
 
 BASE_MB = 600
 """Memory of Snakemake and the measuring program, on the first node."""
@@ -175,19 +174,50 @@ def preparing_group(plan: Plan) -> str | None:
     allows this sum. It is used for few process counts only, because Snakemake's own work grows with the cube
     of the group's size.
     """
-    study, cluster = plan.asked.study, plan.here.cluster
-    fits = cluster is None or _preparing_steps(study) * PREPARING_MINUTES <= cluster.minutes
-    return "prepare" if fits and len(study.processes) <= GROUPED else None
+    fits = plan.here.cluster is None or _preparing_group_minutes(plan) <= plan.here.cluster.minutes
+    return "prepare" if fits and len(plan.asked.study.processes) <= GROUPED else None
 
 
-def _preparing_steps(study: Study) -> int:
-    """Number of steps: mesh, expected answer, and a decomposition for each process count."""
-    return 2 + sum(count > 1 for count in study.processes)
+def _preparing_group_minutes(plan: Plan) -> int:
+    """Return the walltime of all steps: mesh, decomposition for each process count, expected answer."""
+    steps = 1 + sum(count > 1 for count in plan.asked.study.processes)
+    return steps * PREPARING_MINUTES + max(reference_minutes(plan).values(), default=0)
 
 
 def preparing_minutes(cluster: Cluster) -> int:
     """Return the walltime of a step that prepares a case."""
     return min(PREPARING_MINUTES, cluster.minutes)
+
+
+def reference_minutes(plan: Plan) -> dict[str, int]:
+    """Return, for each case, the walltime of the step that determines its expected answer, in minutes.
+
+    It has at least the walltime of the other steps. A serial run or trial run has WALLTIME_FACTOR times its
+    expected time, but at most the time limit of a run. WALLTIME_MINUTES are added.
+    """
+    cluster, limit = cluster_of(plan), plan.asked.study.limits.run_seconds
+    minutes = {}
+    for name in files.cases((*plan.design.points, *plan.design.simulated)):
+        case = plan.asked.cases[name]
+        makes_run = case.needs_serial_run or case.trial_processes
+        seconds = min(WALLTIME_FACTOR * case.serial_seconds, limit) if makes_run else 0
+        needed = math.ceil(seconds / 60 + WALLTIME_MINUTES)
+        minutes[name] = min(max(needed, PREPARING_MINUTES), cluster.minutes)
+    return minutes
+
+
+def reference_resources(plan: Plan) -> dict[str, Any]:
+    """Return the Snakemake resources of the step that determines the expected answer of a case."""
+    cluster = plan.here.cluster
+    resources = preparing_resources(cluster)
+    minutes = reference_minutes(plan) if cluster else {}
+    if cluster is None or {*minutes.values()} <= {preparing_minutes(cluster)}:
+        return resources
+
+    def runtime(wildcards: Any) -> int:
+        return cluster.scheduler.runtime(minutes.get(wildcards.case, PREPARING_MINUTES))
+
+    return resources | {"runtime": runtime}
 
 
 def preparing_resources(cluster: Cluster | None) -> dict[str, str | int]:
@@ -261,8 +291,9 @@ def check_requests(plan: Plan) -> None:
     for name, batch in batches(plan).items():
         first_batch.setdefault((request_of(plan, batch), batch.selection), name)
     requests = {name: request for request, name in reversed(first_batch.items())}
-    steps = _preparing_steps(plan.asked.study) if preparing_group(plan) else 1
-    scheduler.check_requests(cluster, requests, steps * preparing_minutes(cluster))
+    longest_step = max([preparing_minutes(cluster), *reference_minutes(plan).values()])
+    minutes = _preparing_group_minutes(plan) if preparing_group(plan) else longest_step
+    scheduler.check_requests(cluster, requests, minutes)
 
 
 def measuring_resources(plan: Plan, batches_by_name: Mapping[str, Batch]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ OUTPUTS:
 
 from math import ceil
 
-from workflows.plan.jobs import preparing_group, preparing_resources, site_modules
+from workflows.plan.jobs import preparing_group, preparing_resources, reference_resources, site_modules
 from workflows.plan.sources import source_digest
 from workflows.study.cases import answer_digest
 
@@ -72,7 +72,7 @@ rule reference:
         *site_modules(plan.here.cluster),
     threads: 1 if plan.here.cluster else workflow.cores
     resources:
-        **preparing_resources(plan.here.cluster),
+        **reference_resources(plan),
         # A resource, since a changed parameter would find the answer again.
         run_seconds=ceil(plan.asked.study.limits.run_seconds),
     params:
