@@ -1,5 +1,6 @@
 """The demand of a study on a cluster is printed before anything runs, also without a scheduler."""
 
+import re
 import sys
 from dataclasses import replace
 from functools import partial
@@ -146,6 +147,7 @@ def test_core_hours_of_whole_nodes_are_announced_and_limited(plan_of):
     whole, shared = plan_of(), plan_of("exclusive: false\n")
     assert " core hours of whole nodes in all; " in announcement(whole)
     assert " core hours in all; " in announcement(shared)
+    assert re.search(r", 12 runs, about \d+ s of run time and ", announcement(whole))
     hours = whole.design.cost.core_hours
     assert hours > shared.design.cost.core_hours
     between = STUDY.replace(

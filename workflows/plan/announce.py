@@ -389,4 +389,5 @@ def _invalid_runs(runs: Counts) -> str:
 
 
 def _shown(plan: Plan, cost: Cost) -> str:
-    return f"{duration(cost.seconds)} and {in_hours(cost.core_hours)} {plan.design.core_hours_unit}"
+    of_runs = " of run time" if in_jobs(plan) else ""  # jobs may run side by side, and wait in queues
+    return f"{duration(cost.seconds)}{of_runs} and {in_hours(cost.core_hours)} {plan.design.core_hours_unit}"
