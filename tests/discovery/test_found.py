@@ -1,5 +1,7 @@
 """The listing of found interconnects, and the files that are written."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from workflows.discovery.found import NOT_MEASURED, Found, listing, write_files
@@ -110,6 +112,23 @@ def test_files_go_into_the_folder_that_the_study_names(tmp_path, monkeypatch):
     assert last.endswith(f"writes its file into {tmp_path}/fabrics")
     last = find_interconnects([], tmp_path, lambda name, here: here / name)[-1]
     assert last.endswith(f"writes its file into {tmp_path}/interconnects")
+
+
+def test_nothing_is_measured_if_all_files_exist(tmp_path, monkeypatch):
+    """The command then needs neither the lock of the machine nor ping-pongs."""
+    measured = []
+    monkeypatch.setattr("workflows.discovery.request.find", lambda cores: measured.append(cores) or FOUND)
+    monkeypatch.setattr("workflows.discovery.request.only_study_on_this_machine", lambda _: nullcontext())
+    folder = tmp_path / "interconnects"
+    folder.mkdir()
+    for each, _ in FOUND.interconnects[:2]:
+        (folder / f"{each.name}.yaml").touch()
+    find_interconnects(["--write"], tmp_path, lambda name, here: here / name)
+    assert len(measured) == 2 and measured[-1] > 0
+    (folder / "libfabric_efa.yaml").touch()
+    monkeypatch.setattr("workflows.discovery.request.only_study_on_this_machine", None)
+    find_interconnects(["--write"], tmp_path, lambda name, here: here / name)
+    assert measured[2:] == [0]
 
 
 def test_models_are_listed_as_simulated(tmp_path, monkeypatch):

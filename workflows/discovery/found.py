@@ -96,6 +96,11 @@ def _result(played: PingPong) -> str:
     return "fails" if played.failed else played.reason or ""
 
 
+def file_in(folder: Path, interconnect: Selectable) -> Path:
+    """Return the path of the file of an interconnect in a folder."""
+    return folder / f"{interconnect.name}.yaml"
+
+
 def write_files(discovered: Found, folder: Path) -> list[str]:
     """Write a file for each interconnect, with the ranges of its ping-pong.
 
@@ -110,7 +115,7 @@ def write_files(discovered: Found, folder: Path) -> list[str]:
     written, kept, failed = [], [], []
     unmeasured: dict[str, list[str]] = {}
     for each, played in discovered.interconnects:
-        file = folder / f"{each.name}.yaml"
+        file = file_in(folder, each)
         if played.failed:
             failed.append(each.name)
         elif file.exists():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflows.discovery.found import Found, find, listing, write_files
+from workflows.discovery.found import Found, file_in, find, listing, write_files
 from workflows.errors import InputError
 from workflows.jobs.cluster import Cluster, read_cluster
 from workflows.jobs.scheduler import JobRequest
@@ -106,11 +106,11 @@ def find_interconnects(
     folder = _folder(study_file(request.study, here) if request.study else None, here)
     if request.profile:
         discovered = _find_on_cluster(request.profile, request.options)
-    elif request.writes:
-        with only_study_on_this_machine(lambda line: print(line, file=sys.stderr, flush=True)):
-            discovered = find(cores=len(usable_cores()))
     else:
         discovered = find(cores=0)
+        if request.writes and not all(file_in(folder, each).exists() for each, _ in discovered.interconnects):
+            with only_study_on_this_machine(lambda line: print(line, file=sys.stderr, flush=True)):
+                discovered = find(cores=len(usable_cores()))
     lines = [*listing(discovered), *_shipped(is_cluster=bool(request.profile))]
     if not request.writes:
         return [*lines, f"--write measures each with a ping-pong and writes its file into {folder}"]
