@@ -67,6 +67,27 @@ def test_files_hold_the_ranges_and_a_failing_interconnect_gets_none(tmp_path):
     ]
 
 
+def test_interconnects_that_attestation_cannot_tell_apart_are_named(tmp_path):
+    """The pair eth7 and ib0 overlaps; eth7 and eth1 differ in bandwidth, eth7 and UCX in the transport."""
+
+    def played(latency, bandwidth, transport="tcp"):
+        return PingPong({"latency_us": latency, "bandwidth_MBps": bandwidth}, {}, [transport])
+
+    def over(name, mpi="openmpi"):
+        return Selectable(name, name, name, {"mpi": mpi})
+
+    measured = [
+        (MEMORY, PLAYED),
+        (TCP, played([10, 200], [50, 900])),
+        (over("tcp_ib0"), played([5, 90], [800, 9000])),
+        (over("tcp_eth1"), played([150, 900], [1, 40])),
+        (over("ucx_tcp_eth7"), played([10, 200], [50, 900], "tcp/eth7")),
+        (over("tcp_mpich", "mpich"), played([10, 200], [50, 900])),
+    ]
+    line = write_files(Found("n1", {}, measured), tmp_path)[-1]
+    assert line.startswith("attestation cannot tell tcp_eth7 from tcp_ib0: their ranges of latency and ")
+
+
 def test_a_file_that_exists_is_kept(tmp_path):
     (tmp_path / "tcp_eth7.yaml").write_text("mine")
     lines = write_files(FOUND, tmp_path)

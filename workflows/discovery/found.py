@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,7 @@ def write_files(discovered: Found, folder: Path) -> list[str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     written, kept, failed = [], [], []
+    attested: list[tuple[Selectable, PingPong]] = []
     unmeasured: dict[str, list[str]] = {}
     for each, played in discovered.interconnects:
         file = file_in(folder, each)
@@ -123,6 +125,8 @@ def write_files(discovered: Found, folder: Path) -> list[str]:
         else:
             file.write_text(as_yaml(each, played.ranges, discovered.host), encoding="utf-8")
             written.append(each.name)
+            if played.ranges:
+                attested.append((each, played))
             if played.reason:
                 unmeasured.setdefault(played.reason, []).append(each.name)
     groups = {
@@ -134,4 +138,24 @@ def write_files(discovered: Found, folder: Path) -> list[str]:
             for reason, names in unmeasured.items()
         },
     }
-    return [f"{folder}: {what}: {', '.join(names)}" for what, names in groups.items() if names]
+    lines = [f"{folder}: {what}: {', '.join(names)}" for what, names in groups.items() if names]
+    return lines + _indistinguishable(attested)
+
+
+def _indistinguishable(attested: Sequence[tuple[Selectable, PingPong]]) -> list[str]:
+    """Return a line with the pairs of interconnects that neither ranges nor reported transports distinguish.
+
+    Interconnects of different MPI libraries cannot be confused, nor those inside a node with those between.
+    """
+    pairs = [
+        f"{first.name} from {second.name}"
+        for (first, one), (second, other) in combinations(attested, 2)
+        if (first.launch["mpi"], first.joins_nodes) == (second.launch["mpi"], second.joins_nodes)
+        and one.transports == other.transports
+        and all(
+            max(ends[0], other.ranges[quantity][0]) <= min(ends[1], other.ranges[quantity][1])
+            for quantity, ends in one.ranges.items()
+        )
+    ]
+    overlap = "their ranges of latency and bandwidth overlap; narrow attest in their files"
+    return [f"attestation cannot tell {', '.join(pairs)}: {overlap}"] if pairs else []
