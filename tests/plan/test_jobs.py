@@ -209,17 +209,25 @@ def test_preparation_jobs_respect_the_walltime_limit(plan_of):
 
 @pytest.mark.parametrize(
     ("serial_seconds", "run_seconds", "site_minutes", "minutes"),
-    [(10, 9000, 60, 10), (400, 9000, 60, 22), (9000, 1800, 60, 32), (9000, 9000, 60, 60), (400, 9000, 8, 8)],
+    [
+        (10, 9000, 60, 10),
+        (400, 9000, 60, 22),
+        (None, 1800, 60, 32),
+        (9000, 1800, 60, 32),
+        (9000, 9000, 60, 60),
+        (400, 9000, 8, 8),
+    ],
 )
 def test_the_serial_run_gets_the_walltime_that_the_case_needs(
     plan_of, serial_seconds, run_seconds, site_minutes, minutes
 ):
-    """3 x 400 s + 2 min = 22 min; a limit of 1800 s + 2 min = 32 min."""
+    """3 x 400 s + 2 min = 22 min; a limit of 1800 s + 2 min = 32 min. None: the time is a guess."""
     study = STUDY.replace("run_seconds: 100", f"run_seconds: {run_seconds}")
     plan = plan_of(f"minutes: {site_minutes}\n", study)
     name = plan.design.points[0].case
-    case = replace(plan.asked.cases[name], serial_seconds=serial_seconds, trial_processes=2)
-    asked = replace(plan.asked, cases={name: case})
+    case = replace(plan.asked.cases[name], serial_seconds=serial_seconds or 1, trial_processes=2)
+    untimed = frozenset() if serial_seconds else {name}
+    asked = replace(plan.asked, measured={name: case}, replayed={}, untimed=untimed)
     plan = replace(plan, design=replace(plan.design, asked=asked))
     assert reference_minutes(plan) == {name: minutes}
     runtime = reference_resources(plan).get("runtime", 10)

@@ -193,16 +193,18 @@ def reference_minutes(plan: Plan) -> dict[str, int]:
     """Return, for each case, the walltime of the step that determines its expected answer, in minutes.
 
     It has at least the walltime of the other steps. A serial run or trial run has WALLTIME_FACTOR times its
-    expected time, but at most the time limit of a run. WALLTIME_MINUTES are added.
+    expected time, but at most the time limit of a run, which it has if its time is a guess. WALLTIME_MINUTES
+    are added.
     """
-    cluster, limit = cluster_of(plan), plan.asked.study.limits.run_seconds
-    minutes = {}
+    asked, minutes = plan.asked, {}
     for name in files.cases((*plan.design.points, *plan.design.simulated)):
-        case = plan.asked.cases[name]
-        makes_run = case.needs_serial_run or case.trial_processes
-        seconds = min(WALLTIME_FACTOR * case.serial_seconds, limit) if makes_run else 0
-        needed = math.ceil(seconds / 60 + WALLTIME_MINUTES)
-        minutes[name] = min(max(needed, PREPARING_MINUTES), cluster.minutes)
+        case, is_guess = asked.cases[name], name in asked.untimed | asked.never_run
+        needed = float(PREPARING_MINUTES)
+        if case.needs_serial_run or case.trial_processes:
+            expected = math.inf if is_guess else WALLTIME_FACTOR * case.serial_seconds
+            seconds = min(expected, asked.study.limits.run_seconds)
+            needed = max(needed, seconds / 60 + WALLTIME_MINUTES)
+        minutes[name] = min(math.ceil(needed), cluster_of(plan).minutes)
     return minutes
 
 
