@@ -13,7 +13,12 @@ OUTPUTS:
 
 from math import ceil
 
-from workflows.plan.jobs import preparing_group, preparing_resources, reference_resources, site_modules
+from workflows.plan.jobs import (
+    preparing_group,
+    preparing_resources,
+    reference_resources,
+    site_modules,
+)
 from workflows.plan.sources import source_digest
 from workflows.study.cases import answer_digest
 
