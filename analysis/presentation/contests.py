@@ -19,6 +19,8 @@ ROUNDING = 1e-9
 """Largest excess over a whole number of processes or nodes that counts as a rounding error."""
 DISTURBED = "mostly disturbed"
 """Beginning of column ``note`` of table ``peaks`` for a curve whose runs other programs disturbed."""
+ONLY = " (only count)"
+"""Words behind the best count of a curve with a single count."""
 NEARLY = 0.9
 """Share of the highest speedup at which a smaller count is nearly as good."""
 
@@ -259,7 +261,7 @@ def nodes_of(rows: pd.DataFrame, count: float) -> int | None:
 
 
 def end_of(peak: Line, scaling: pd.DataFrame) -> str:
-    """Return whether a curve still gains speedup at its largest process count.
+    """Return whether a curve still gains speedup at its largest count.
 
     Parameters
     ----------
@@ -272,8 +274,11 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
     -------
     str
         ``rises`` if the largest count is the best; ``stops`` if it is not; ``unsure`` if the blocks do not
-        show which, are too few, or were mostly disturbed.
+        show which, are too few, or were mostly disturbed; ``one count`` if the curve has a single count.
     """
+    curve = rows_like(scaling, peak)
+    if curve[unit_of(curve)].nunique() == 1:
+        return "one count"
     if has_weak_blocks(peak) or (not peak["reached"] and " " in str(peak["peak_set"])):
         return "unsure"
     return "rises" if is_best_at_largest(peak, scaling) else "stops"

@@ -141,10 +141,9 @@ def _peaks_of(line: Line, contest: Contest) -> Iterator[Line]:
 
 def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
     """Make the key figure of the count at which a curve stops scaling."""
-    curve = rows_like(contest.scaling, peak)
     count, end = int(peak["peak_processes"]), end_of(peak, contest.scaling)
     name = labels.curve(peak)
-    if curve[contest.unit].nunique() == 1:
+    if end == "one count":
         return key_figure("Only count", contest.counted(count), name, kind=str(peak["kind"]))
     may_peak = [] if is_missing(peak["peak_set"]) else str(peak["peak_set"]).split()
     counts = f"[{may_peak[0]} to {may_peak[-1]}]" if len(may_peak) > 1 else ""

@@ -100,7 +100,12 @@ def _result(contest: Contest, labels: Labels) -> str:
         verb = "matches" if needed == 1 else "match"
         baseline = f"{formats.plain(best['baseline_processes'])} over {labels.baseline(best)}"
         return f"{contest.counted(needed)} over {labels.compared(best)} {verb} {baseline}"
-    most = contest.counted(contest.scaling[contest.unit].max())
+    counts = contest.scaling[contest.unit]
+    if all(end == "one count" for _, end in ends):
+        is_common = counts.nunique() == 1
+        only = f"The only count is {contest.counted(counts.max())}" if is_common else "One count per curve"
+        return f"{only}: scaling is unknown"
+    most = contest.counted(counts.max())
     if not any(end == "rises" for _, end in ends):
         return f"{labels.speedup.capitalize()} up to {most}: its peak is undecided"
     return f"{labels.speedup.capitalize()} still rises at {most}, {contest.largest_count}"

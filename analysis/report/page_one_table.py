@@ -13,6 +13,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Row, left, right, row, table
 from analysis.presentation.content import Content
 from analysis.presentation.contests import (
+    ONLY,
     Contest,
     direction,
     end_of,
@@ -32,9 +33,8 @@ from analysis.topics.topic import MOST_ROWS
 LEAST_ROWS = 3
 """Rows that the headline contest keeps however many other cases there are."""
 NOT_COMPARED = "not compared: one node"
-BEYOND = {"rises": "+", "unsure": "?"}
+BEYOND = {"rises": "+", "unsure": "?", "one count": ONLY}
 """Mark behind the best count of a curve, by how the curve ends."""
-ONLY = " (only count)"
 
 
 def page_one_table(contests: Sequence[Contest], content: Content, in_title: str | None = None) -> Block:
@@ -145,10 +145,9 @@ def _make_row(contest: Contest, peak: Line, labels: Labels, unfinished: bool, ha
     count = int(peak["peak_processes"])
     best = curve[curve[contest.unit] == count].iloc[0]
     count_text = formats.whole(count)
-    if curve[contest.unit].nunique() == 1:
-        count_text += ONLY
-    elif not (unfinished and ran(peak["kind"])):
-        count_text += BEYOND.get(end_of(peak, contest.scaling), "")
+    end = end_of(peak, contest.scaling)
+    if end == "one count" or not (unfinished and ran(peak["kind"])):
+        count_text += BEYOND.get(end, "")
     cells = [
         labels.curve(peak),
         count_text + _nodes_in_brackets(curve, count),

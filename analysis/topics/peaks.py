@@ -15,6 +15,7 @@ from analysis.presentation.blocks import Block, Row, Section, left, paragraph, r
 from analysis.presentation.content import Content
 from analysis.presentation.contests import (
     DISTURBED,
+    ONLY,
     Contest,
     end_of,
     has_weak_blocks,
@@ -161,13 +162,13 @@ def all_cases(content: Content) -> Section | None:
     if across := sorted({kind for kind in improvement["kind"] if "/" in kind}):
         pairs = listed(kind.replace("/", " and ") for kind in across)
         notes.append(f"The study declares that {pairs} interconnects may be compared.")
-    blocks = peak_tables(content.tables["peaks"], labels)
+    blocks = peak_tables(content.tables["peaks"], content.tables["scaling"], labels)
     blocks += content.figures("overview") if len(content.cases) > 1 else []
     blocks += [paragraph(" ".join(notes))] if notes else []
     return section("peaks", "All cases side by side", blocks)
 
 
-def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
+def peak_tables(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -> list[Block]:
     """Tabulate the highest speedup of every curve, with a column for each case."""
     keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
     several_levels = peaks["oversubscription"].nunique() > 1
@@ -181,7 +182,7 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
         groups: dict[str, list[Row]] = {}
         for curve in curves:
             by_case = {peak["case"]: peak for peak in as_lines(rows_like(peaks, curve, keys))}
-            cells = [_peak_cell(by_case[case]) if case in by_case else MISSING for case in cases]
+            cells = [_peak_cell(by_case[case], scaling) if case in by_case else MISSING for case in cases]
             title = f"Oversubscription {curve['oversubscription']}" if several_levels else ""
             line = row([labels.curve(curve), *cells], "", curve["interconnect"])
             groups.setdefault(title, []).append(line)
@@ -190,8 +191,10 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     return blocks
 
 
-def _peak_cell(peak: Line) -> str:
+def _peak_cell(peak: Line, scaling: pd.DataFrame) -> str:
     beyond = "" if peak["reached"] else f"{formats.THIN}↑"
+    if end_of(peak, scaling) == "one count":
+        beyond = ONLY
     return f"{formats.number(peak['peak_speedup'])} at {formats.whole(peak['peak_processes'])}{beyond}"
 
 
@@ -231,8 +234,7 @@ def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, in
     """Group rows of ``peaks`` by the end of their curves and their best count, in the order of `ENDS`."""
     groups: dict[tuple[str, int], list[Line]] = {}
     for line in lines:
-        end = "one count" if _has_one_count(line, contest) else end_of(line, contest.scaling)
-        key = end, int(line["peak_processes"])
+        key = end_of(line, contest.scaling), int(line["peak_processes"])
         groups.setdefault(key, []).append(line)
     return dict(sorted(groups.items(), key=lambda item: (list(ENDS).index(item[0][0]), item[0][1])))
 
@@ -242,8 +244,8 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     names = named_or_counted(labels.curve(line) for line in lines)
     if count == 1 and end == "stops" and contest.unit == PROCESSES:
         return f"one process is fastest over {names}"
-    if all(_has_one_count(line, contest) for line in lines):
-        return f"the only count over {names} is {contest.counted(count)}"
+    if end == "one count":
+        return f"the only count over {names} is {contest.counted(count)}, so scaling is unknown"
     gain = f"{labels.speedup} {_speedup_range(lines)}"
     gain += "".join({f", from {line['note']}" for line in lines if has_weak_blocks(line)})
     largest = f"{contest.counted(count)}, {contest.largest_count}"
@@ -304,17 +306,11 @@ def _count_ends(ends: Sequence[str]) -> str:
 
 def _end_in_words(peak: Line, contest: Contest) -> str:
     """Return the key of `ENDS` for a curve, given its row of ``peaks``."""
-    if _has_one_count(peak, contest):
-        return "one count"
     end = end_of(peak, contest.scaling)
     if end == "stops" and peak["peak_processes"] == 1 and contest.unit == PROCESSES:
         return "alone"
     smallest = rows_like(contest.scaling, peak)[contest.unit].min()
     return "smallest" if end == "stops" and peak["peak_processes"] == smallest else end
-
-
-def _has_one_count(peak: Line, contest: Contest) -> bool:
-    return rows_like(contest.scaling, peak)[contest.unit].nunique() == 1
 
 
 TOPIC = Topic(

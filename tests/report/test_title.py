@@ -66,6 +66,27 @@ def test_every_place_rounds_the_same_count_up():
     assert "The answer at the top rounds these values up to whole processes." in exact["caption"]
 
 
+@pytest.mark.parametrize(
+    ("curves", "title", "cells_of_peaks"),
+    [
+        ({"slow": {2: 50.0}}, "The only count is 2 processes", ["1.00 at 2 (only count)"]),
+        (
+            {"slow": {2: 50.0}, "swift": {4: 30.0}},
+            "One count per curve",
+            ["1.00 at 2 (only count)", "1.67 at 4 (only count)"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("blocks_of", [(1.0,), FACTORS])
+def test_a_single_count_shows_nothing_about_scaling(curves, title, cells_of_peaks, blocks_of):
+    report = report_of(curves, blocks=blocks_of)
+    assert plain(report["result"]) == f"{title}: scaling is unknown"
+    (peaks,) = blocks(part(report, "peaks"), "table")
+    assert [line[1] for line in cells(peaks)] == cells_of_peaks
+    assert "2 processes, so scaling is unknown" in sentences_of(part(report, "words"))
+    assert "rise" not in sentences_of(part(report, "words")) and part(report, "turnaround") is None
+
+
 @pytest.mark.parametrize(("other", "head"), [("c6i", "Interconnect"), ("c7i", "System")])
 def test_rows_whose_nodes_differ_are_systems(other, head):
     nodes = {"slow": {"node_type": "c6i"}, "swift": {"node_type": other}}

@@ -31,7 +31,8 @@ def turnaround_pieces(curves: Sequence[Curve], queue: Queue, settings: Settings)
     for ways in ways_of(curves, queue, settings):
         packing = packing_columns(ways, queue, settings)
         pieces["packing"].append(packing)
-        pieces["advice"] += advice_rows(ways, packing, queue, settings)
+        if len(ways.samples) > 1:  # a single way is no choice
+            pieces["advice"] += advice_rows(ways, packing, queue, settings)
     return pieces
 
 

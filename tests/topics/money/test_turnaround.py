@@ -90,6 +90,12 @@ def test_never_more_jobs_at_a_time_than_there_are(queue_runs, jobs, words):
     assert plain(advice["advice"].iloc[-1]) == words
 
 
+def test_a_single_way_is_no_choice():
+    only = runs_table(rows("fl5m2", "gigabit", {64: 10.0}, nodes=None))
+    turnaround = made(only, Queue())
+    assert turnaround["packing"]["processes"].tolist() == [64] and turnaround["advice"].empty
+
+
 @pytest.fixture
 def placed_runs():
     """16 processes two a node, and one a node, which is a little faster."""
