@@ -6,7 +6,7 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
-from workflows.errors import one_line_errors
+from workflows.errors import GOES_ON, one_line_errors
 from workflows.jobs.cluster import site_file
 from workflows.jobs.profile import check_profiles
 from workflows.measure.stopped import report_stopped
@@ -29,7 +29,7 @@ study_file = Path(workflow.configfiles[-1])
 if isinstance(config.get("cluster"), str):
     config["cluster"] = str(site_file(config["cluster"], study_file))
 
-with one_line_errors():
+with one_line_errors(after_interrupt=GOES_ON):
     check_profiles(sys.argv, config)
     is_dry_run = workflow.output_settings.dryrun
     has_program = software_of_jobs(config, workflow.deployment_settings, is_dry_run)

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +20,10 @@ from snakemake.cli import args_to_api, get_argument_parser, parse_args, parse_co
 from snakemake.exceptions import CliException
 
 from workflows.domain import FAILED
-from workflows.errors import INTERRUPTED, InputError, one_line_errors
+from workflows.errors import GOES_ON, INTERRUPTED, InputError, one_line_errors
 from workflows.inputs import choose, keys, nearest, read_yaml, whole_number
 from workflows.jobs.profile import missing_config
-from workflows.paths import ROOT, STUDIES, working_folder
+from workflows.paths import RESULTS, ROOT, STUDIES, working_folder
 from workflows.plan.hooks import end_runs_without_jobs
 from workflows.plan.machine import is_interrupted
 from workflows.plan.plan import make_plan
@@ -129,6 +130,12 @@ def run_study(
     The study is the first word. An option of Snakemake and its values come after it.
     """
     _check_again(again, words)
+    if interconnects and (case is not None or command is not None):
+        option = "--command" if case is None else "--case"
+        raise InputError(
+            f"--interconnects: lists interconnects, and does not choose those of {option}; to choose, "
+            f"write a study with the key interconnects ({_page(option)})"
+        )
     os.chdir(_made(here / results) if results else working_folder(here))
     if model:
         from workflows.replay.new_model import new_model  # the analysis takes a second to import
@@ -218,22 +225,39 @@ def _check_again(again: str | None, words: tuple[str, ...]) -> None:
 
 
 def _start(file: Path, options: tuple[str, ...], here: Path, again: str | None) -> NoReturn:
-    read_study(file)  # report what is wrong in the file in one line, before Snakemake reads it
+    name = read_study(file).name  # report what is wrong in one line, before Snakemake reads the file
     parser, parsed = _parsed(file, options, here)
     if again:
         parsed.config = [*(parsed.config or ()), f"again={again}"]
-    _run(parser, parsed)
+    folder = (RESULTS / name).absolute()
+    try:
+        _run(parser, parsed)
+    except SystemExit as end:
+        if isinstance(end.code, str):  # the line that refuses the study
+            _remove_unused(folder)
+        raise
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove the folder of a study with only its study file, the lock of its cases and empty folders."""
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if files <= {"study.yaml", "cases/.lock"}:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_runs_here(option: str, options: tuple[str, ...], here: Path) -> None:
     """Raise an `InputError` if the runs of an option that measures on this machine would be jobs."""
     _, parsed = _parsed(Path("study.yaml"), options, here)
     if "cluster" in parse_config(parsed.config):
-        page = f"docs/{'own-case' if option == '--case' else 'any-program'}.md#on-a-cluster"
         raise InputError(
             f"{option}: measures on this machine, without --profile; on a cluster, write a study that names "
-            f"the {'case' if option == '--case' else 'command'} and its interconnects ({page})"
+            f"the {option.removeprefix('--')} and its interconnects ({_page(option)}#on-a-cluster)"
         )
+
+
+def _page(option: str) -> str:
+    """Return the page that describes ``--case`` or ``--command``."""
+    return "docs/own-case.md" if option == "--case" else "docs/any-program.md"
 
 
 def _start_written(
@@ -345,6 +369,10 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
         _check_study_keys(options)
         allowed = "the options of Snakemake are allowed, and those of --help"
         raise InputError(f"run-study: {problem}{_suggestion(problem)} ({allowed})") from None
+    if studies := [word for word in parsed.targets if word.endswith((".yaml", ".yml"))]:
+        raise InputError(
+            f"run-study: {studies[0]}: only one study at a time; start each with its own command"
+        )
     lines = [line for line in printed.getvalue().splitlines() if not line.endswith(PROFILES_USED)]
     print("".join(f"{line}\n" for line in lines), end="", file=sys.stderr)
     missing = missing_config(parsed.profile or (), config)  # since --config replaces the profile's config
@@ -438,5 +466,5 @@ def study_file(name: str, here: Path) -> Path:
 
 
 if __name__ == "__main__":
-    with one_line_errors():
+    with one_line_errors(after_interrupt=GOES_ON):
         main(sys.argv[1:])

@@ -14,6 +14,10 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as of a shell: 128 and the number of SIGINT."""
 
 
+GOES_ON = "; the same command goes on from there"
+"""End of the message after Ctrl-C, unless the end of a study says this."""
+
+
 class InputError(Exception):
     """Error in the user's input. Its line names the file, the key, the value, and the allowed values."""
 
@@ -42,11 +46,16 @@ def noted_errors(log: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def one_line_errors(*others: type[Exception]) -> Iterator[None]:
+def one_line_errors(*others: type[Exception], after_interrupt: str = "") -> Iterator[None]:
     """End the program with one line, without a traceback, for errors of users and machines.
 
     These are bad input, a machine that cannot emulate an interconnect, errors of the operating system (a full
     disk, a read-only folder), Ctrl-C, and `others`. Errors of Nodeworth keep their traceback.
+
+    Parameters
+    ----------
+    after_interrupt : str
+        End of the line after Ctrl-C.
     """
     handled: tuple[type[Exception], ...] = (InputError, EmulationError, OSError, *others)
     try:
@@ -54,5 +63,5 @@ def one_line_errors(*others: type[Exception]) -> Iterator[None]:
     except handled as error:
         sys.exit(f"nodeworth: {printable(str(error))}")
     except KeyboardInterrupt:
-        print("nodeworth: interrupted; what is recorded is kept", file=sys.stderr)
+        print(f"nodeworth: interrupted; what is recorded is kept{after_interrupt}", file=sys.stderr)
         sys.exit(INTERRUPTED)

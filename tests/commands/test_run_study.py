@@ -24,6 +24,19 @@ from workflows.study.study import read_study
         (["none.yaml"], "none.yaml: no such study file; studies: chemistry, "),
         (["none", "--dry-run"], "none: no such study file; studies: chemistry, "),
         (["smok"], "smok: no such study file, did you mean 'smoke'?; studies: chemistry, "),
+        (
+            ["mine.yaml", "other.yaml"],
+            "run-study: other.yaml: only one study at a time; start each with its own command",
+        ),
+        (
+            ["--command", "date", "other.yaml"],
+            "run-study: other.yaml: only one study at a time; start each with its own command",
+        ),
+        (
+            ["--case", "topol.tpr", "--interconnects", "tcp_loopback"],
+            "--interconnects: lists interconnects, and does not choose those of --case; to choose, write a study "
+            "with the key interconnects (docs/own-case.md)",
+        ),
         (["--anonymise"], "--anonymise: belongs to --archive"),
         (["mine.yaml", "--anonymise"], "--anonymise: belongs to --archive"),
         (["--again"], "run-study: Option '--again' requires an argument."),
@@ -184,6 +197,20 @@ def test_any_program_in_one_line_is_a_study(program, started):
     assert (study.name, study.cases, study.processes) == ("run_water_box", ("run",), (1, 2))
     entry = study.inline["run"]
     assert (entry["folder"], entry["time"], entry["left_out"][-1]) == (str(program), r"took (\S+)", "results")
+
+
+@pytest.mark.parametrize("file", ["cases/.lock", "records/1.json"])
+def test_a_refused_study_leaves_no_empty_results(program, monkeypatch, file):
+    def refuse(*_):
+        kept.parent.mkdir(parents=True)
+        kept.touch()
+        sys.exit("nodeworth: refused")
+
+    kept = Path("results/mine", file)
+    monkeypatch.setattr(command, "args_to_api", refuse)
+    with pytest.raises(SystemExit, match="nodeworth: refused"):
+        main(["--command", "python3 run.py", "--name", "mine"])
+    assert Path("results/mine").exists() is (file != "cases/.lock")
 
 
 @pytest.mark.parametrize(
