@@ -50,6 +50,6 @@ def test_the_last_line_after_a_failed_trial_run_is_its_reason(tmp_path):
     assert done.returncode != 0
     last = done.stderr.splitlines()[-1]
     assert last.startswith(
-        "stopped; 0 of 1 blocks recorded; first mend this: case program: no line of the trial run"
+        "stopped; 0 of 1 block recorded; first mend this: case program: no line of the trial run"
     )
     assert "goes on from there" not in done.stderr

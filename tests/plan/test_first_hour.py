@@ -12,6 +12,7 @@ from workflows.inputs import read_yaml
 from workflows.measure.stopped import state_of
 from workflows.paths import CASES, ROOT
 from workflows.plan.announce import announce, announcement
+from workflows.plan.design import duration
 from workflows.plan.hooks import reruns
 from workflows.plan.plan import make_plan
 from workflows.plan.records import write_record
@@ -78,7 +79,28 @@ def test_waiting_is_announced_if_runs_may_wait(study, seconds):
 def test_again_failed_without_a_failed_run_is_answered(study, capsys):
     plan = make_plan(study)
     assert reruns(plan, "failed") == ()
+    assert (
+        capsys.readouterr().err
+        == "again failed: hour.yaml has no runs yet; the study starts as without --again\n"
+    )
+    repetition = plan.design.repetitions[0]
+    write_record(plan.paths.record(repetition, 1), record(inputs=plan.design.inputs(repetition.point)))
+    assert reruns(plan, "failed") == ()
     assert capsys.readouterr().err == "again failed: no run of hour.yaml has failed; nothing is repeated\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(89, "89 s"), (90, "2 min"), (7190, "120 min"), (9000, "2.5 h"), (9048000, "105 days")],
+)
+def test_long_times_are_in_hours_or_days(seconds, words):
+    assert duration(seconds) == f"about {words}"
+
+
+def test_single_points_and_blocks_are_singular(study):
+    text = STUDY.replace("[1, 2]", "[1]").replace("blocks: 4", "blocks: 1")
+    study.write_text(text)
+    assert announcement(make_plan(study)).startswith("hour: 1 point, 1 block, 1 run, about ")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -30,7 +31,7 @@ def shown(monkeypatch):
         for text, event in messages:
             extra = {} if event is None else {"event": event, "rule_msg": text}
             handler.emit(logging.makeLogRecord({"msg": text, "levelno": level} | extra))
-        return handler.stream.getvalue()
+        return handler.stream.getvalue() if isinstance(handler.stream, io.StringIO) else None
 
     return show
 
@@ -43,6 +44,13 @@ def test_jobs_are_shown_by_their_messages(shown):
     ]
     assert shown(*messages) == "Meshing lid\nMeasuring\n"
     assert shown(*messages, stream=Terminal()) == "\r\033[KMeshing lid …\r\033[KMeasuring …"
+
+
+def test_a_closed_pipe_ends_the_output_without_an_error(shown):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        shown(("Job stats", LogEvent.RUN_INFO), ("Reasons:", None), stream=pipe, verbose=True)
 
 
 def test_output_of_snakemake_between_jobs_is_hidden(shown):

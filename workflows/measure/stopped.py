@@ -67,7 +67,7 @@ def state_of(plan: Plan) -> str:
     runs_of_blocks = Counter(repetition.block for repetition in repetitions)
     further = sum(runs_of_blocks[block] - missing for block, missing in incomplete.items())
     runs = f" and {counted(further, 'further run')}" if further else ""
-    state = f"{blocks - len(incomplete)} of {blocks} blocks{runs} recorded"
+    state = f"{blocks - len(incomplete)} of {counted(blocks, 'block')}{runs} recorded"
     if not (paths.partial / FACTS).exists():
         return state
     reported = read_facts(paths.partial / FACTS).study.blocks_recorded

@@ -80,15 +80,15 @@ def announcement(plan: Plan) -> str:
     if plan.requested:
         runs_again = [*_runs_again(plan, missing), *_earlier_versions(plan, missing)]
         return "\n".join([*runs_again, *_longest_wait(plan, len(missing))])
-    amount = f"{study.blocks} blocks, {cost.runs} runs, {_shown(plan, cost)}"
+    amount = f"{counted(stated_blocks(study), 'block')}, {counted(cost.runs, 'run')}, {_shown(plan, cost)}"
     if study.until:
         most = design.highest_cost
-        most_blocks = f"{study.until.max_blocks} blocks, {most.runs} runs, {_shown(plan, most)}"
+        most_blocks = f"{counted(study.until.max_blocks, 'block')}, {most.runs} runs, {_shown(plan, most)}"
         amount = f"at least {amount}, at most {most_blocks}"
     progress = f"{len(design.repetitions) - len(missing)} recorded in {plan.paths.results}"
     if design.repetitions and not missing and not study.until:
         progress += ", nothing to measure"
-    lines = [f"{study.name}: {len(design.points)} points, {amount} in all; {progress}"]
+    lines = [f"{study.name}: {counted(len(design.points), 'point')}, {amount} in all; {progress}"]
     lines += _earlier_versions(plan, missing)
     lines += _longest_wait(plan, len(missing))
     if asked.untimed:
@@ -180,12 +180,16 @@ def _simulation_lines(plan: Plan) -> list[str]:
     arrays = len(simulated) - len(traced) - patterns
     lines = []
     if traced:
-        replayed = f"{len(traced)} points, replayed from {len(files.traces(plan))} traces"
+        replayed = (
+            f"{counted(len(traced), 'point')}, replayed from {counted(len(files.traces(plan)), 'trace')}"
+        )
         lines.append(f"simulated: {replayed}, {duration(expected_simulation(traced))} more")
     if patterns:
-        lines.append(f"simulated: {patterns} points of patterns of traffic, by their schedules")
+        lines.append(f"simulated: {counted(patterns, 'point')} of patterns of traffic, by their schedules")
     if arrays:
-        lines.append(f"simulated: {arrays} points of tasks on a distributed array, by serial times")
+        lines.append(
+            f"simulated: {counted(arrays, 'point')} of tasks on a distributed array, by serial times"
+        )
     return lines
 
 

@@ -450,7 +450,10 @@ def describe(point: Point) -> str:
 
 def duration(seconds: float) -> str:
     """Return a rough time in words."""
-    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
+    hours = seconds / 3600
+    if hours < 2:
+        return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
+    return f"about {in_hours(hours)} h" if hours < 48 else f"about {hours / 24:.0f} days"
 
 
 def in_hours(core_hours: float) -> str:

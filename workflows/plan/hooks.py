@@ -157,7 +157,11 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
         repeats = any(map(partial(_has_failed, plan), plan.design.repetitions))
         if not repeats:
             file = plan.asked.study.file
-            print(f"again failed: no run of {file} has failed; nothing is repeated", file=sys.stderr)
+            has_runs = any(attempts(plan.paths, repetition) for repetition in plan.design.repetitions)
+            answer = f"no run of {file} has failed; nothing is repeated"
+            if not has_runs:
+                answer = f"{file} has no runs yet; the study starts as without --again"
+            print(f"again failed: {answer}", file=sys.stderr)
         return reruns if repeats and not _continues(plan, request) else ()
     where = f"{plan.asked.study.file}: again {request}"
     names_of_points = [request_names(point) for point in plan.design.points]

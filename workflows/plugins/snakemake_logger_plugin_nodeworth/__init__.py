@@ -5,6 +5,7 @@ The complete log stays in ``.snakemake/log``. A dry run counts the jobs of each 
 """
 
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from itertools import takewhile
@@ -85,7 +86,10 @@ class LogHandler(LogHandlerBase):
     def write(self, record: logging.LogRecord) -> None:
         """Write a message as Snakemake formats it; some have no text."""
         if text := self.format(record):
-            print(refused_target(text) or text, file=self.stream, flush=True)
+            try:
+                print(refused_target(text) or text, file=self.stream, flush=True)
+            except BrokenPipeError:  # as of `--dry-run | head`
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
 
     @property
     def writes_to_stream(self) -> bool:
