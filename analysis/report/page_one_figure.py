@@ -68,7 +68,8 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
     caption = f"{f'left: {curves}' if equivalents else curves}. Grey lines show {ideal}."
     caption = f"{caption[:1].upper()}{caption[1:]}"
     if equivalents:
-        caption += f" Right: number of {headline.unit}, interpolated, with the baseline's highest speedup."
+        needed = f"number of {headline.unit} for the baseline's highest speedup"
+        caption += f" Right: {needed}, rounded up to whole {headline.unit}."
     with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:
         figure = drawing.figure
         heading = f"{labels.speedup} against {counts_of(headline.scaling)}".capitalize()
@@ -133,10 +134,14 @@ def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: Figure
 
 
 def _equivalents_to_draw(headline: Contest) -> Sequence[Line]:
-    """Return the rows of ``node_equivalent`` against the main baseline, the best last."""
+    """Return the rows of ``node_equivalent`` against the main baseline, the best last.
+
+    The list is empty if all whole counts equal that of the baseline: bars would show no difference.
+    """
     rows = headline.against_baseline(headline.equivalent)
     rows = rows[rows["attainable"] & rows["equivalent_processes"].notna()]
-    if rows.empty:
+    counts = rows[["baseline_processes", "equivalent_processes"]].map(whole_count)
+    if counts["baseline_processes"].eq(counts["equivalent_processes"]).all():
         return []
     return as_lines(rows.nsmallest(MOST_BARS - 1, "equivalent_processes")[::-1])
 

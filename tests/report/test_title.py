@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from drawn import drawn
 from made_tables import make_tables
 from report_parts import blocks, cells, part, plain, sentences_of
 from small_runs import FACTORS, rows, runs_table
 
 from analysis.report import make_report
+from analysis.report.page_one_figure import page_one_figure
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings
 
@@ -85,6 +87,24 @@ def test_a_single_count_shows_nothing_about_scaling(curves, title, cells_of_peak
     assert [line[1] for line in cells(peaks)] == cells_of_peaks
     assert "2 processes, so scaling is unknown" in sentences_of(part(report, "words"))
     assert "rise" not in sentences_of(part(report, "words")) and part(report, "turnaround") is None
+
+
+@pytest.mark.parametrize(
+    ("share", "panels", "end"),
+    [(None, 2, "rounded up to whole processes."), (0.99, 1, "Grey lines show the ideal.")],
+)
+def test_the_figure_shows_counts_only_if_they_differ(share, panels, end):
+    """One per cent faster, swift needs 15.7 processes instead of 16: a bar shows 16 for both."""
+    swift = SWIFT if share is None else {count: share * seconds for count, seconds in SLOW.items()}
+    runs = runs_table(
+        row
+        for name, times in {"slow": SLOW, "swift": swift}.items()
+        for row in rows("duct", name, times, blocks=FACTORS)
+    )
+    facts = Facts.of({"study": {"baselines": ["slow"]}, "interconnects": {}})
+    study = (runs, make_tables(runs, Settings(baselines=("slow",), draws=200)), facts)
+    (figure,) = drawn(study, page_one_figure)
+    assert len(figure.figure.axes) == panels and figure.caption.endswith(end)
 
 
 @pytest.mark.parametrize(("other", "head"), [("c6i", "Interconnect"), ("c7i", "System")])
