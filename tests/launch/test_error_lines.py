@@ -57,10 +57,37 @@ MPI = """[n1:7] *** An error occurred in MPI_Recv
 [n1:7] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,
 """
 
+GROMACS = """\
+-------------------------------------------------------
+Program:     gmx mdrun, version 2022.5-Debian_2022.5_2
+Source file: src/gromacs/commandline/cmdlineparser.cpp (line 271)
+Function:    void gmx::CommandLineParser::parse(int*, char**)
+
+Error in user input:
+Invalid command-line options
+  In command-line option -s
+    File 'topl.tpr' does not exist or is not accessible.
+    The file could not be opened.
+      Reason: No such file or directory
+
+For more information and tips for troubleshooting, please check the GROMACS
+website at http://www.gromacs.org/Documentation/Errors
+-------------------------------------------------------
+--------------------------------------------------------------------------
+MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD
+with errorcode 1.
+--------------------------------------------------------------------------
+"""
+
 
 @pytest.mark.parametrize(
     ("errors", "line"),
     [
+        (GROMACS, "GROMACS stopped: File 'topl.tpr' does not exist or is not accessible. "
+                  "The file could not be opened. Reason: No such file or directory"),
+        ("".join(f"[1,0]<stderr>: {text}" for text in GROMACS.splitlines(True)),
+         "GROMACS stopped: File 'topl.tpr' does not exist or is not accessible. "
+         "The file could not be opened. Reason: No such file or directory"),
         (FATAL_IO, "FOAM FATAL IO ERROR: Entry 'nuTilda' not found in dictionary \"system/fvSolution/solvers\" "
                    "(file: system/fvSolution/solvers at line 20 to 60)"),
         (FATAL, "FOAM FATAL ERROR: Maximum number of iterations exceeded: 100 when starting from T0:-33.7"),

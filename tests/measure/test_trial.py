@@ -24,7 +24,7 @@ print("finished")
 """
 
 
-def tried(folder, time, processes="[1, 2]", program=PROGRAM):
+def tried(folder, time, processes="[1, 2]", program=PROGRAM, output=None):
     (folder / "program.py").write_text(program)
     (folder / "mine.yaml").write_text(
         f"name: mine\ncases: [{{command: python3 program.py, time: '{time}'}}]\n"
@@ -32,7 +32,7 @@ def tried(folder, time, processes="[1, 2]", program=PROGRAM):
     )
     (case,) = read_asked(folder / "mine.yaml").cases.values()
     prepare(case, 1, folder / "prepared")
-    return reference_answer(case, folder / "prepared", 30)
+    return reference_answer(case, folder / "prepared", 30, output=output)
 
 
 @pytest.mark.parametrize("processes", ["[1, 2]", "[4]"])
@@ -69,6 +69,16 @@ def test_a_pattern_that_matches_nowhere_shows_the_nearest_lines_of_both_streams(
 def test_a_failed_trial_run_is_one_line(tmp_path, program, reason):
     message = refusal(InputError, tried, tmp_path, r"Time: (\S+)|here", program=program)
     assert message.startswith(f"case program: the trial run failed on 1 process: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("ending", "reason"), [("exit(2)", "failed on 1 process"), ("exit(0)", "nearest lines")]
+)
+def test_the_whole_output_of_a_failed_trial_run_is_kept(tmp_path, ending, reason):
+    program, output = f"print('first')\nprint('second')\n{ending}", tmp_path / "output.txt"
+    message = refusal(InputError, tried, tmp_path, "Time: (.*)", program=program, output=output)
+    assert reason in message and message.endswith(f"; all output: {output}")
+    assert output.read_text().startswith("first\nsecond\n")
 
 
 WATER = """\

@@ -85,6 +85,7 @@ def test_a_damaged_run_input_is_refused_with_the_reason_of_gromacs(tmp_path):
     given = Existing("damaged", damaged, None, False, Path("mine.yaml"))
     line = refusal(InputError, make_case, given, tmp_path / "cases", True, 300)
     assert line.startswith(f"mine.yaml: cases: path: {damaged}: gmx_mpi: exit status 1: GROMACS stopped: ")
+    assert line.endswith(" (or the file is damaged)")
     assert "\n" not in line
 
 

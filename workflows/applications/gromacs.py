@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from workflows.applications import tools
 from workflows.applications.base import Adopted, Application, Difference, LoggedRun
 from workflows.domain import Case, InputError, Line, Reading, Work, counted
+from workflows.launch.last_words import gromacs_error
 
 PROGRAM = "gmx_mpi"
 RUN_INPUT = "topol.tpr"
@@ -165,7 +166,7 @@ class GROMACS(Application):
         finished = tools.first_match(_FINISHED, lines) is not None
         answer = rows[-1].get(limits["answer"]) if rows and case.answer else None
         problem = (
-            _error([line.text for line in lines])
+            gromacs_error(line.text for line in lines)
             or _other_counts(lines, processes, threads)
             or _out_of_range(rows, limits["ranges"])
             or _incomplete(rows, steps, finished and printed is not None)
@@ -207,7 +208,7 @@ class GROMACS(Application):
         simulated = _simulated(rows, lines[begin:])
         minimiser = tools.last_text(_NO_DYNAMICS, lines)
         problem = (
-            _error([line.text for line in lines])
+            gromacs_error(line.text for line in lines)
             or (minimiser and f"no molecular dynamics: integrator is {minimiser}; only dynamics is read")
             or (None if times else "incomplete: no table of times")
             or tools.several("'Time:'", times)
@@ -255,7 +256,10 @@ class GROMACS(Application):
         steps = _STEPS
         if prepare:
             dump = [PROGRAM, "dump", "-s", RUN_INPUT]  # the banner lets `explain` recognise GROMACS
-            printed, _ = tools.run_program(dump, folder, dict(os.environ), self.explain)
+            try:
+                printed, _ = tools.run_program(dump, folder, dict(os.environ), self.explain)
+            except RuntimeError as error:  # GROMACS takes a cut file for a file of another version
+                raise RuntimeError(f"{error} (or the file is damaged)") from None
             (folder / "log.gmx_mpi").unlink()
             number = re.search(r"^ *nsteps *= *(\d+)", printed, re.M)
             steps = int(number[1]) if number and int(number[1]) else _STEPS
@@ -295,7 +299,7 @@ class GROMACS(Application):
         if ":-) GROMACS" not in errors:
             return super().explain(errors)
         unsettled = re.search(r"^step \d+: .+ can not be settled\.$", errors, re.M)
-        return _error(errors.splitlines()) or (unsettled[0] if unsettled else None)
+        return gromacs_error(errors.splitlines()) or (unsettled[0] if unsettled else None)
 
     def version(self, lines: list[Line]) -> str | None:
         """Return the version in the log's header."""
@@ -379,12 +383,6 @@ def _parts(lines: Sequence[Line]) -> dict[str, float]:
             break
         parts[match[1]] = seconds
     return parts if sum(parts.values()) <= (1 + _OVERLAP) * total else {}
-
-
-def _error(texts: Iterable[str]) -> str | None:
-    """Return the text of GROMACS's first error, the paragraph after ``Fatal error:``, as one line."""
-    match = re.search(r"^Program: +gmx .*?\n\n(.+?:)\n(.+?)(?:\n\n|\n-{5}|\Z)", "\n".join(texts), re.M | re.S)
-    return None if match is None else f"GROMACS stopped: {' '.join(match[2].split())}"
 
 
 def _other_counts(lines: Sequence[Line], processes: int, threads: int) -> str | None:

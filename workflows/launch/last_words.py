@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import pairwise
 
 from workflows.launch.mpi.registry import MPI_LIBRARIES
 
@@ -27,6 +29,7 @@ _TAG = re.compile(r"^(?:\[\d+,\d+\]<std(?:out|err)>: ?|\[\d+\] ?|\s*\d+:(?: (?=\
 _FOAM_FATAL = re.compile(r"--> (FOAM FATAL(?: IO)? ERROR): *(?:\([^)]*\))?(.*)")
 _PLACE_END = r"\.?(?:\[\d+\] ?)?$"  # ranks may write into one line
 _FOAM_END = re.compile(r"(?:From |in file |FOAM (?:parallel run )?(?:exiting|aborting))")
+_GROMACS_ERROR = re.compile(r"^Program: +gmx .*?\n\n.+?:\n(.+?)(?:\n\n|\n-{5}|\Z)", re.M | re.S)
 _CAUSES = tuple(
     re.compile(pattern)
     for pattern in (
@@ -60,10 +63,11 @@ _FOLLOWED = {
 def error_line(errors: str) -> str | None:
     """Return the line that names the error of a program whose error lines are known; None without one.
 
-    It knows the errors of OpenFOAM, LAMMPS, ARMCI (NWChem), MPI libraries, the kernel, and the run-time
-    libraries of C, C++ and Fortran. It skips frames of a backtrace and messages of launchers.
+    It knows the errors of OpenFOAM, GROMACS, LAMMPS, ARMCI (NWChem), MPI libraries, the kernel, and the
+    run-time libraries of C, C++ and Fortran. It skips frames of a backtrace and messages of launchers.
     """
-    lines = [_TAG.sub("", line, count=1).strip() for line in errors.splitlines()]
+    untagged = [_TAG.sub("", line, count=1).rstrip() for line in errors.splitlines()]
+    lines = [line.strip() for line in untagged]
     fatal = [
         _of_foam(match[1], [match[2].strip(), *lines[index + 1 :]])
         for index, line in enumerate(lines)
@@ -71,11 +75,28 @@ def error_line(errors: str) -> str | None:
     ]
     if fatal:  # ranks print at the same time, so one message may cut another
         return next((text for text in fatal if "-->" not in text), fatal[0])
+    if gromacs := gromacs_error(untagged):
+        return gromacs
     for cause in _CAUSES:
         place = next((index for index, line in enumerate(lines) if cause.fullmatch(line)), None)
         if place is not None:
             return _completed(lines[place], lines[place + 1 : place + 8])
     return None
+
+
+def gromacs_error(lines: Iterable[str]) -> str | None:
+    """Return GROMACS's first error in one line: the text after a heading such as ``Fatal error:``.
+
+    First lines with a more indented line below only name the place of an error, such as an option. They are
+    left out.
+    """
+    match = _GROMACS_ERROR.search("\n".join(lines))
+    if match is None:
+        return None
+    text = match[1].splitlines()
+    indents = [len(line) - len(line.lstrip()) for line in text]
+    is_place = [indent < below for indent, below in pairwise([*indents, 0])]
+    return f"GROMACS stopped: {' '.join(' '.join(text[is_place.index(False) :]).split())}"
 
 
 def _of_foam(heading: str, lines: list[str]) -> str:

@@ -64,7 +64,11 @@ def _note_version(case: Case, file: Path) -> None:
 
 
 def reference_answer(
-    case: Case, prepared: Path, time_limit_seconds: float, nodes: Sequence[JobNode] = ()
+    case: Case,
+    prepared: Path,
+    time_limit_seconds: float,
+    nodes: Sequence[JobNode] = (),
+    output: Path | None = None,
 ) -> Expected:
     """Return the answer that every run of a case must give, and its source.
 
@@ -76,6 +80,8 @@ def reference_answer(
         The case prepared for one process. It runs once, untimed, if there is no golden answer.
     nodes : sequence of JobNode
         Nodes of the job, on a cluster.
+    output : Path or None
+        File for everything that a failed trial run prints.
 
     Returns
     -------
@@ -88,7 +94,7 @@ def reference_answer(
         The serial run or the trial run fails: one line.
     """
     if case.trial_processes:
-        seconds = trial_seconds(case, case.trial_processes, prepared, time_limit_seconds, nodes)
+        seconds = trial_seconds(case, case.trial_processes, prepared, time_limit_seconds, nodes, output)
         return {"value": None, "source": "none", "trial_seconds": seconds}
     if not case.needs_serial_run:
         if case.answer is None:

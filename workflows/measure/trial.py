@@ -15,7 +15,12 @@ from workflows.measure.running import run
 
 
 def trial_seconds(
-    case: Case, processes: int, prepared: Path, time_limit_seconds: float, nodes: Sequence[JobNode] = ()
+    case: Case,
+    processes: int,
+    prepared: Path,
+    time_limit_seconds: float,
+    nodes: Sequence[JobNode] = (),
+    output: Path | None = None,
 ) -> float:
     """Run a case once on one node, and return its wall time in seconds.
 
@@ -27,6 +32,8 @@ def trial_seconds(
         The case prepared for any number of processes.
     nodes : sequence of JobNode
         Nodes of the job, on a cluster.
+    output : Path or None
+        File for everything that a failed run prints. The message names the file.
 
     Raises
     ------
@@ -40,12 +47,16 @@ def trial_seconds(
     execution, pattern = trial.execution, case.settings["read"].get("seconds")
     if trial.problem is None:
         return execution.wall_seconds
+    where = ""
+    if output is not None and execution.lines:
+        output.write_text("".join(f"{line.text}\n" for line in execution.lines), encoding="utf-8")
+        where = f"; all output: {output}"
     ended_well = not (execution.timed_out or execution.signal or execution.exit_status)
     if ended_well and pattern and not any(re.search(pattern, line.text) for line in execution.lines):
-        output = [line for line in execution.lines if line not in execution.error_lines]
+        printed = [line for line in execution.lines if line not in execution.error_lines]
         raise InputError(
             f"case {case.name}: no line of the trial run matches '{pattern}'; nearest lines of "
-            f"standard output: {nearest_lines(pattern, output)}; "
-            f"of standard error: {nearest_lines(pattern, execution.error_lines)}"
+            f"standard output: {nearest_lines(pattern, printed)}; "
+            f"of standard error: {nearest_lines(pattern, execution.error_lines)}{where}"
         )
-    raise InputError(f"case {case.name}: the trial run failed on {point.in_words}: {trial.problem}")
+    raise InputError(f"case {case.name}: the trial run failed on {point.in_words}: {trial.problem}{where}")

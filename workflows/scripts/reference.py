@@ -26,6 +26,7 @@ def write_reference(
     run_seconds: float,
     allocated: AbstractContextManager[Allocation | None],
     reference: Path,
+    output: Path,
 ) -> None:
     """Write the expected answer of a case as JSON.
 
@@ -39,9 +40,11 @@ def write_reference(
         Returns the job of this process on a cluster, else None.
     reference : Path
         File to write.
+    output : Path
+        File for everything that a failed trial run prints.
     """
     with allocated as job:
-        expected = reference_answer(case, prepared, run_seconds, job.nodes if job else ())
+        expected = reference_answer(case, prepared, run_seconds, job.nodes if job else (), output)
     reference.write_text(json.dumps(expected, indent=1) + "\n")
 
 
@@ -56,4 +59,5 @@ if __name__ == "__main__":
                 read_cluster(Path(config["cluster"])), paths, f"reference-{case.name}"
             )
         run_seconds, reference = snakemake.resources.run_seconds, Path(snakemake.output.reference)
-        write_reference(case, Path(prepared), run_seconds, allocated, reference)
+        output = Path(snakemake.log[0]).with_suffix(".txt")
+        write_reference(case, Path(prepared), run_seconds, allocated, reference, output)
