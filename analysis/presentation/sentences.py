@@ -125,16 +125,17 @@ def disagreeing(improvement: pd.DataFrame) -> pd.DataFrame:
 
 
 def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
-    """Name the interconnects that have no node equivalent because medians and paired ratios disagree."""
+    """Name the comparisons whose sign the medians of all runs contradict."""
     names = [
         f"{labels.compared(row)} at {counts_of(row['unit'], row['at_processes'])}"
         for row in disagreeing(improvement).to_dict("records")
     ]
     if not names:
         return []
+    subject = "comparison of {} has" if len(names) == 1 else "comparisons of {} have"
     return [
-        f"{listed(names)}: the comparison within blocks has the opposite sign to the medians of the times. "
-        "The report therefore states no node equivalent."
+        f"The {subject.format(listed(names))} the opposite sign to the medians of all runs. A comparison "
+        "uses ratios of runs; speedups and node equivalents use medians."
     ]
 
 

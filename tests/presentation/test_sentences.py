@@ -93,10 +93,10 @@ class TestImprovement:
         row = comparison("swift", 23.0, 18.0, 29.0, 0.03, "faster", note=MEDIANS_DISAGREE)
         rows = table("improvement", row, comparison("other", 20.0, 18.0, 29.0, 0.03, "faster"))
         assert sentences.disagreeing(rows)["interconnect"].tolist() == ["swift"]
-        (sentence,) = plain(sentences.disagreement_sentences(rows, LABELS))
-        assert sentence.startswith(
-            "InfiniBand at 8 processes: the comparison within blocks has the opposite sign"
-        )
+        assert plain(sentences.disagreement_sentences(rows, LABELS)) == [
+            "The comparison of InfiniBand at 8 processes has the opposite sign to the medians of all runs. A "
+            "comparison uses ratios of runs; speedups and node equivalents use medians."
+        ]
 
     def test_too_few_blocks_for_any_test(self):
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
