@@ -119,8 +119,7 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
         "A block is one run of every interconnect at one case, count and oversubscription level. Nodeworth "
         "makes the runs of a block one after another, in random order. Every point has "
         f"{'' if least == most else f'{formats.whole(least)} to '}"
-        f"{counted(most, 'valid block')}{', spread over the duration of the study' if most > 1 else ''}."
-        f"{_seed_sentence('order and of the bootstrap', study)}"
+        f"{counted(most, 'valid block')}.{_seed_sentence('order and of the bootstrap', study)}"
     )
 
 
