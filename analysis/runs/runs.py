@@ -30,11 +30,6 @@ from analysis.statistics import Integers
 DISTURBED_CORES = 0.2
 """Mean number of cores kept busy by other programs above which a repetition counts as disturbed."""
 
-SHORT_SECONDS_OF_USERS = 2.0
-"""Time of a run of a user's input or command below which start-up matters; the user can choose the steps."""
-SIZE_OF_USERS = "as_given"
-"""Name of the only size of a case that Nodeworth makes from a user's input."""
-
 KINDS = ORDER
 REQUIRED = ("case", "interconnect", "processes", "seconds")
 _POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription", "threads")

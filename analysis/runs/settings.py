@@ -14,6 +14,10 @@ PROCESSES, NODES = "processes", "nodes"
 """Units in which interconnects are compared."""
 DISTINGUISHABLE = 0.05
 """Largest Holm-adjusted p-value of distinguishable results at the first look."""
+SHORT_SECONDS_OF_USERS = 2.0
+"""Time of a run of a user's input or command below which start-up matters; the user can choose the steps."""
+SIZE_OF_USERS = "as_given"
+"""Name of the only size of a case that Nodeworth makes from a user's input."""
 
 
 @dataclass(frozen=True)

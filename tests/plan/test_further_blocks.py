@@ -13,7 +13,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.contests import find_contests
 from analysis.report.certainty import how_sure
 from analysis.report.page_one import page_one
-from analysis.runs.runs import SIZE_OF_USERS
+from analysis.runs.settings import SIZE_OF_USERS
 from analysis.topics.precision import make_precision
 from analysis.topics.quality.section import quality
 from analysis.topics.quality.sentences import short_sentences

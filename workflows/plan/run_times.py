@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.runs.runs import SHORT_SECONDS_OF_USERS
+from analysis.runs.settings import SHORT_SECONDS_OF_USERS
 from workflows.domain import InputError, Point, Repetition
 from workflows.plan import files
 from workflows.plan.design import duration, expected_seconds

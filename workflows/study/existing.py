@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 from ruamel.yaml import YAML
 
-from analysis.runs.runs import SIZE_OF_USERS
+from analysis.runs.settings import SIZE_OF_USERS
 from workflows.applications import application, names
 from workflows.applications.base import Adopted, Application
 from workflows.domain import Case, InputError, Point, short_digest

@@ -12,7 +12,8 @@ from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.frames import Line, percent_interval
-from analysis.runs.runs import DISTURBED_CORES, SHORT_SECONDS_OF_USERS, SIZE_OF_USERS, timed_rows
+from analysis.runs.runs import DISTURBED_CORES, timed_rows
+from analysis.runs.settings import SHORT_SECONDS_OF_USERS, SIZE_OF_USERS
 from analysis.topics.quality.tables import (
     FEWEST,
     OUTLIER_RULE,
