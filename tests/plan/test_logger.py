@@ -71,6 +71,15 @@ def test_quiet_hides_all_but_problems(shown, settings):
     assert shown(("disk full", LogEvent.ERROR), level=logging.ERROR, **quiet) == "disk full\n"
 
 
+@pytest.mark.parametrize(
+    ("ending", "is_shown"),
+    [("returned non-zero exit status 1.", False), ("died with <Signals.SIGKILL: 9>.", True)],
+)
+def test_the_error_of_a_script_is_not_followed_by_that_of_snakemake(shown, ending, is_shown):
+    text = f"RuleException:\nCalledProcessError in file \"prepare.smk\", line 85:\nCommand 'python x.py' {ending}\n"
+    assert bool(shown((text, LogEvent.ERROR), level=logging.ERROR)) is is_shown
+
+
 def test_errors_are_shown_until_the_user_interrupts(shown, monkeypatch):
     errors = [("lost a file", LogEvent.ERROR), ("Error in rule measure", LogEvent.JOB_ERROR)]
     assert shown(*errors, level=logging.ERROR) == "lost a file\n"  # a script prints its own error

@@ -6,6 +6,7 @@ The complete log stays in ``.snakemake/log``. A dry run counts the jobs of each 
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 from itertools import takewhile
@@ -22,6 +23,8 @@ CONFIG_FILES = ("--configfile", "--configfiles")
 """Options of Snakemake that name study files."""
 _HIDDEN_ERRORS = frozenset({LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR})
 """Scripts print their own errors, and the end of the study lists what has stopped."""
+_SCRIPT_FAILED = re.compile(r"CalledProcessError in file .* returned non-zero exit status 1\.\s*\Z", re.S)
+"""Text of Snakemake after a script has printed its error and ended. Killed scripts have other statuses."""
 
 
 def check_config_files(words: Sequence[str]) -> None:
@@ -74,7 +77,8 @@ class LogHandler(LogHandlerBase):
     def is_needed(self, record: logging.LogRecord, event: LogEvent | None) -> bool:
         """Whether a message is a warning or an error, or says what Snakemake does before the first job."""
         if record.levelno >= logging.WARNING:
-            return event not in _HIDDEN_ERRORS and not machine.is_interrupted()
+            is_repeated = event == LogEvent.ERROR and _SCRIPT_FAILED.search(record.getMessage())
+            return not (event in _HIDDEN_ERRORS or is_repeated or machine.is_interrupted())
         return event is None and not self.jobs_have_begun
 
     def show_beginning(self, message: str | None) -> None:
