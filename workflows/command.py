@@ -203,12 +203,16 @@ def main(words: list[str]) -> None:
     ------
     InputError
         One line if what the user typed cannot be understood.
+    KeyboardInterrupt
+        The user pressed Ctrl-C.
     """
     if "--" in words:  # click removes the first: Snakemake needs it before the files to make
         place = words.index("--")
         words = [*words[:place], "--", *words[place:]]
     try:
         run_study(words, standalone_mode=False, obj=Path.cwd(), prog_name="run-study")
+    except click.Abort:  # click's error for Ctrl-C
+        raise KeyboardInterrupt from None
     except click.UsageError as error:
         raise InputError(f"run-study: {error.format_message()} (--help shows what can be typed)") from None
 

@@ -11,6 +11,7 @@ from snakemake.cli import parse_config
 from workflows import command
 from workflows.command import HELP, main
 from workflows.domain import InputError
+from workflows.errors import GOES_ON, one_line_errors
 from workflows.paths import ROOT
 from workflows.study.study import read_study
 
@@ -197,6 +198,17 @@ def test_any_program_in_one_line_is_a_study(program, started):
     assert (study.name, study.cases, study.processes) == ("run_water_box", ("run",), (1, 2))
     entry = study.inline["run"]
     assert (entry["folder"], entry["time"], entry["left_out"][-1]) == (str(program), r"took (\S+)", "results")
+
+
+def test_ctrl_c_before_the_study_starts_is_one_line(program, monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "write_study", interrupt)
+    with pytest.raises(SystemExit), one_line_errors(after_interrupt=GOES_ON):
+        main(["--command", "python3 run.py"])
+    line = "nodeworth: interrupted; what is recorded is kept; the same command goes on from there\n"
+    assert capsys.readouterr().err == f"\n{line}"  # click ends the line of ^C
 
 
 @pytest.mark.parametrize("file", ["cases/.lock", "records/1.json"])
