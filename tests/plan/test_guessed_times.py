@@ -2,11 +2,15 @@
 
 import json
 import re
+from dataclasses import replace
 
 from cluster_plans import plan_on_cluster
+from small_records import record
 
 from workflows.plan.announce import announcement
+from workflows.plan.records import write_record
 from workflows.plan.run_times import check_run_times
+from workflows.study.cases import digest
 from workflows.study.existing import STAMP
 
 MELT = """\
@@ -78,3 +82,17 @@ def test_a_short_trial_run_is_a_reason_for_more_steps(tmp_path, monkeypatch):
     assert "short runs: a run of melt takes about 1.2 s" in announcement(
         plan_on_cluster(tmp_path, study=STUDY)
     )
+
+
+def test_recorded_runs_replace_the_guess_of_a_case_by_path(tmp_path, monkeypatch):
+    """Of the valid runs of the present version, the run on the fewest processes gives the serial time."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "melt.lmp").write_text(MELT)
+    plan = plan_on_cluster(tmp_path, study=STUDY)
+    inputs = {"case": digest(plan.asked.cases["melt"]), "interconnect": "b"}
+    melt = record(case="melt", interconnect="ucx_tcp", inputs=inputs, processes=2, seconds=3.0)
+    other = replace(melt, inputs={"case": "edited", "interconnect": "b"}, processes=1, seconds=50.0)
+    for number, made in enumerate([melt, replace(melt, seconds=3.5), other], 1):
+        write_record(plan.paths.records / f"melt/block-{number}-attempt-1.json", made)
+    plan = plan_on_cluster(tmp_path, study=STUDY)
+    assert guesses(plan) == [] and plan.asked.cases["melt"].serial_seconds == 6.0

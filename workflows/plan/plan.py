@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from workflows.plan.records import (
     Rerun,
     attempts,
     is_missing,
+    read_all,
     read_requests,
     record_files,
     recorded_block,
@@ -110,7 +112,9 @@ def timed_by_trials(asked: Asked, paths: StudyPaths) -> Asked:
 
     The estimate of a case is the time of its trial run, in seconds, multiplied by the processes of that run.
     Cases without a trial run so far stay in `Asked.untimed`, as do cases that were edited after their trial
-    run: an edit may make a case much shorter, so the earlier time must not lead to a refusal.
+    run: an edit may make a case much shorter, so the earlier time must not lead to a refusal. On a cluster,
+    the estimate of a user's input is its valid run on the fewest processes; without such a run, the case
+    stays in `Asked.never_run`.
     """
     times = {
         name: json.loads(file.read_text())["trial_seconds"] * asked.cases[name].trial_processes
@@ -118,6 +122,7 @@ def timed_by_trials(asked: Asked, paths: StudyPaths) -> Asked:
         if (file := paths.expected(name)).exists()
         and not was_edited(paths.prepared(name, 1), digest(asked.cases[name]))
     }
+    times |= _recorded_times(asked, paths)
 
     def timed(cases: Mapping[str, Case]) -> dict[str, Case]:
         return {
@@ -130,7 +135,18 @@ def timed_by_trials(asked: Asked, paths: StudyPaths) -> Asked:
         measured=timed(asked.measured),
         replayed=timed(asked.replayed),
         untimed=asked.untimed - set(times),
+        never_run=asked.never_run - set(times),
     )
+
+
+def _recorded_times(asked: Asked, paths: StudyPaths) -> dict[str, float]:
+    """Return the recorded serial time, or its estimate, of each case in `Asked.never_run` that has run."""
+    digests = {name: digest(asked.cases[name]) for name in asked.never_run}
+    runs: dict[str, list[tuple[int, float]]] = {}
+    for _, record in read_all(paths) if digests else ():
+        if record.valid and record.inputs.get("case") == digests.get(record.case):
+            runs.setdefault(record.case, []).append((record.processes, record.seconds))
+    return {name: math.prod(min(recorded)) for name, recorded in runs.items()}
 
 
 def blocks_until_now(study: Study, paths: StudyPaths) -> int:
