@@ -32,6 +32,10 @@ OF_SPEEDUPS = (
     "blocks"
 )
 
+RATIOS_OF_RUNS = (
+    "Percentages are estimated from ratios of runs, so they may differ from ratios of the median times."
+)
+
 
 def invalid_runs(runs: pd.DataFrame) -> str:
     """Count the invalid and the outdated runs, in a clause for each; empty if every run is valid."""

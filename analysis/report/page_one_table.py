@@ -23,15 +23,17 @@ from analysis.presentation.contests import (
 )
 from analysis.presentation.formats import MISSING, counted, listed
 from analysis.presentation.labels import Labels
+from analysis.presentation.sentences import RATIOS_OF_RUNS
 from analysis.report.contrast import page_labels
 from analysis.report.in_words import reference_note
 from analysis.report.next_to_fastest import NOT_ATTAINED, next_to_fastest
-from analysis.runs.frames import Line, as_lines, interval, is_missing, percent_interval, rows_like
+from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, percent_interval, rows_like
 from analysis.runs.kinds import ran, side
 from analysis.topics.topic import MOST_ROWS
 
 LEAST_ROWS = 3
 """Rows that the headline contest keeps however many other cases there are."""
+PERCENT = 100
 NOT_COMPARED = "not compared: one node"
 BEYOND = {"rises": "+", "unsure": "?", "one count": ONLY}
 """Mark behind the best count of a curve, by how the curve ends."""
@@ -79,6 +81,8 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         caption += f" A + marks speedup that still rises at {largest}."
     if "?" in marks:
         caption += f" A ? means that the runs do not show whether more {units} help."
+    if any(map(_differs_from_times, contests)):
+        caption += f" {RATIOS_OF_RUNS}"
     if len(order) > MOST_ROWS:
         more = len(order) - MOST_ROWS
         caption += (
@@ -198,6 +202,20 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
     percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
     text = f"{percent}{formats.THIN}% at {formats.whole(comparison['at_processes_other'])}"
     return f"{text}, one run" if "untested" in str(comparison["verdict"]) else text
+
+
+def _differs_from_times(contest: Contest) -> bool:
+    """Return whether a comparison at the best counts differs from the ratio of the times by over a point."""
+    for line in as_lines(contest.improvement):
+        seconds = []
+        for place, name in enumerate(("baseline_interconnect", "interconnect")):
+            curve = {**line, "interconnect": line[name], "kind": side(str(line["kind"]), place)}
+            count = line["best_processes_other" if place else "best_processes"]
+            rows = rows_like(contest.scaling, curve)
+            seconds.append(as_float(rows.loc[rows[contest.unit] == count, "seconds"].max()))
+        if abs(as_float(line["best_percent"]) - PERCENT * (seconds[0] / seconds[1] - 1)) > 1:
+            return True
+    return False
 
 
 def _needed_count(contest: Contest, peak: Line) -> str:

@@ -261,6 +261,21 @@ def test_page_one_names_the_baseline_of_the_comparisons_that_it_counts():
     assert ". Of 1 comparison with slow, 1 is decided. " in sentences_of(answer)
 
 
+@pytest.mark.parametrize(("middle", "is_remarked"), [(1.0, False), (1.2, True)])
+def test_page_one_explains_percentages_that_are_no_ratios_of_its_times(middle, is_remarked):
+    """Only the fourth block, the median of slow, has another ratio: 1.2 times as large as the other six."""
+    factors = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3)
+    runs = runs_table(
+        rows("duct", "slow", {2: 13.0}, factors),
+        rows("duct", "swift", {2: 10.0}, (*factors[:3], 1 / middle, *factors[4:])),
+    )
+    facts = Facts.of({"study": {"baselines": ["slow"]}})
+    tables = make_tables(runs, Settings(baselines=("slow",), draws=200))
+    (table,) = blocks(part(make_report(runs, tables, facts, []), "answer"), "table")
+    assert cells(table)[0][4].startswith("+30")
+    assert ("Percentages are estimated from ratios of runs" in table["caption"]) is is_remarked
+
+
 class TestRunsWithoutAPair:
     """A point was repeated: the curves use its further runs, which a paired comparison cannot use."""
 

@@ -214,6 +214,9 @@ class TestWinners:
         won = winners(made["fastest"])
         assert won["rivals"].tolist() == [1] and won["candidates"].tolist() == [("first", "second")]
         (line,) = cells(winners_table(won, LABELS))
+        ratios = "Percentages are estimated from ratios of runs"
+        captions = [winners_table(won, LABELS, several_runs)["caption"] for several_runs in (True, False)]
+        assert [ratios in caption for caption in captions] == [True, False]
         assert "first (pub) ≈" in line
         two_figures = figures(first=(2, 900), second=(30, 9000))
         sentences = plain(network_sentences(made["scaling"], won, two_figures, LABELS))

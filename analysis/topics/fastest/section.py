@@ -10,6 +10,7 @@ from analysis.presentation.blocks import Block, Section, bullets, left, right, r
 from analysis.presentation.content import Content
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, percent_cell, texts, with_levels
+from analysis.presentation.sentences import RATIOS_OF_RUNS, has_several
 from analysis.runs.columns import empty
 from analysis.runs.frames import is_missing
 from analysis.statistics.best import ALPHA, FEWEST
@@ -29,7 +30,7 @@ def fastest_section(content: Content) -> Section | None:
     if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
         text = f"It is unknown which other interconnects may be the fastest if {INSEPARABLE}."
         blocks.append(bullets([text]))
-    blocks.append(winners_table(won, labels))
+    blocks.append(winners_table(won, labels, has_several(content.tables["scaling"]["n"])))
     figures = network_figures(content.published)
     figures = figures[figures.index.isin(content.runs["interconnect"])]
     if len(figures):
@@ -45,8 +46,14 @@ def network_answer(content: Content, case: str) -> list[str]:
     return network_sentences(scaling, won, figures, content.labels)
 
 
-def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate `winners`; a long table shows only the largest counts."""
+def winners_table(won: pd.DataFrame, labels: Labels, several_runs: bool = False) -> Block:
+    """Tabulate `winners`; a long table shows only the largest counts.
+
+    Parameters
+    ----------
+    several_runs : bool, optional
+        Whether any point has more than one run, so that percentages are no ratios of the times.
+    """
     rows, caption = (
         won,
         "The fastest interconnect at each count, with the next and the slowest of the compared "
@@ -69,11 +76,10 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += f" It is unknown below {FEWEST} blocks which other interconnects may be the fastest."
+    if several_runs:
+        caption += f" {RATIOS_OF_RUNS}"
     if rows["lead_low"].notna().any():
-        caption += (
-            " Percentages are estimated from ratios of runs, not from the median times. Brackets contain "
-            "their intervals."
-        )
+        caption += " Brackets contain intervals of the percentages."
     several_nodes, several_sites = (rows[key].nunique() > 1 for key in ("nodes", "site"))
     has_placement = bool(rows["processes_per_node"].notna().any())
     if has_placement:
