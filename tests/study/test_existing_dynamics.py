@@ -1,5 +1,6 @@
 """Inputs of molecular dynamics and quantum chemistry of users, run as they are."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,7 @@ def test_a_run_input_runs_as_it_is_and_its_runs_agree(tmp_path):
     case = load_case("box", tmp_path / "cases")
     assert source.read_bytes() == content and (case.folder / "topol.tpr").read_bytes() == content
     assert f"Timed runs make 30 steps; the input states {water.parameters['steps']}." in case.description
+    assert "non-bonded forces are computed on CPUs, so that no GPU is used" in case.description
     prepare(case, 1, tmp_path / "1")
     prepare(case, 2, tmp_path / "2", tmp_path / "1")
     expected = reference_answer(case, tmp_path / "1", 300)
@@ -87,6 +89,18 @@ def test_a_damaged_run_input_is_refused_with_the_reason_of_gromacs(tmp_path):
     assert line.startswith(f"mine.yaml: cases: path: {damaged}: gmx_mpi: exit status 1: GROMACS stopped: ")
     assert line.endswith(" (or the file is damaged)")
     assert "\n" not in line
+
+
+@pytest.mark.needs("gmx_mpi")
+def test_an_energy_minimisation_is_refused(tmp_path):
+    application("gromacs").prepare(load_case("water_box-smoke", CASES), 1, tmp_path / "user", None)
+    (tmp_path / "user/grompp.mdp").write_text("integrator = steep\nnsteps = 5\ndefine = -DFLEXIBLE\n")
+    make = ["gmx_mpi", "-nobackup", "grompp", "-o", "minimise.tpr"]
+    subprocess.run(make, cwd=tmp_path / "user", check=True, capture_output=True)
+    source = tmp_path / "user/minimise.tpr"
+    given = Existing("minimise", source, None, False, Path("mine.yaml"))
+    line = refusal(InputError, make_case, given, tmp_path / "cases", True, 300)
+    assert line == f"{source}: no molecular dynamics: integrator is steep; Nodeworth times only dynamics"
 
 
 @pytest.mark.slow

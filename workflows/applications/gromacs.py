@@ -245,7 +245,7 @@ class GROMACS(Application):
         Raises
         ------
         InputError
-            The file is not a run input.
+            The file is not a run input, or its run is no molecular dynamics.
         RuntimeError
             GROMACS cannot read the run input.
         """
@@ -261,13 +261,22 @@ class GROMACS(Application):
             except RuntimeError as error:  # GROMACS takes a cut file for a file of another version
                 raise RuntimeError(f"{error} (or the file is damaged)") from None
             (folder / "log.gmx_mpi").unlink()
+            if minimiser := re.search(_NO_DYNAMICS, printed, re.M):
+                raise InputError(
+                    f"{source}: no molecular dynamics: integrator is {minimiser[1]}; Nodeworth times only "
+                    "dynamics"
+                )
             number = re.search(r"^ *nsteps *= *(\d+)", printed, re.M)
             steps = int(number[1]) if number and int(number[1]) else _STEPS
         return Adopted(
             program="GROMACS",
             settings={"as_is": True, "read": {}},
             parameters={},
-            changes=("PME tuning, dynamic load balancing and separate PME ranks are off",),
+            changes=(
+                "PME tuning, dynamic load balancing and separate PME ranks are off",
+                "non-bonded forces are computed on CPUs, so that no GPU is used",
+                "mdrun also has the options -reprod, -noconfout, -ntomp and -pin off",
+            ),
             steps=steps,
             steps_key="steps",
             serial_seconds=_SECONDS,
