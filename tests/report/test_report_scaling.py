@@ -102,6 +102,13 @@ class TestRates:
         (table,) = blocks(part(make_report(*make_study(runs), []), "case-1"), "table")
         assert heads(table)[-1] == head
 
+    def test_the_speed_of_molecular_dynamics_is_in_nanoseconds_a_day(self):
+        """20 ps in about 4 s serially: 432 ns/day."""
+        runs = make_runs(2, levels=(1,), cases=("elbow",)).assign(work=20.0, work_unit="ps of simulated time")
+        (table,) = blocks(part(make_report(*make_study(runs), []), "case-1"), "table")
+        assert heads(table)[-1] == "ns/day" and "rate" not in table["caption"]
+        assert float(table["groups"][0]["rows"][0]["cells"][-1]) == pytest.approx(432, rel=0.03)
+
     def test_a_case_without_has_runs_a_day_alone(self, report):
         (table,) = blocks(part(report, "case-1"), "table")
         assert heads(table)[-1] == "Runs/day" and "Rate" not in table["caption"]

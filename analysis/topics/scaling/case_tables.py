@@ -11,7 +11,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Row, left, lines_of, on_screen, right, row, table
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels
-from analysis.presentation.rows import MOST_ROWS, line_table, numbers, side_by_side
+from analysis.presentation.rows import MOST_ROWS, Field, line_table, numbers, side_by_side
 from analysis.presentation.sentences import OF_SPEEDUPS, has_several
 from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, rows_like
 
@@ -20,6 +20,8 @@ MOST_COUNTS = 16
 CAPTION_ROWS = 6
 """Height of a caption and a table head, in table rows."""
 PERCENT = 100
+NS_PER_DAY = 86.4
+"""1 ps of simulated time per second in ns/day, in which molecular dynamics states its speed."""
 
 
 def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
@@ -51,14 +53,7 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
             return labels.interconnect(None) + (f" ({line['site']})" if several_sites else "")
         return labels.curve(line, several_levels)
 
-    rate_field, rate_note = [], ""
-    power = _power_of_thousand(scaling["rate"])
-    if power is not None:
-        factor = f"10{str(power).translate(formats.SUPERSCRIPT)}" if power else ""
-        unit = next(iter(scaling["rate_unit"].dropna()), "units of work")
-        rate_note = f" The rate is in {f'{factor} {unit}'.strip()} per second."
-        head = f"Rate ({factor or 1}/s)"
-        rate_field = [numbers(head, lambda rate: formats.number(as_float(rate) / 10**power), "rate")]
+    rate_field, rate_note = _rates(scaling)
     fields = [
         numbers("Processes", formats.whole, "processes"),
         numbers("Cores", formats.whole, "cores"),
@@ -80,6 +75,21 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
     points = labels.lines(scaling[~scaling["serial"]], "oversubscription", "interconnect", "processes")
     caption = f"{labels.case(case)}: {_contents(scaling, labels)}{rate_note}"
     return line_table(caption, fields, [*as_lines(serial), *points], title, case)
+
+
+def _rates(scaling: pd.DataFrame) -> tuple[list[Field], str]:
+    """Make the column of rates, and the sentence on its unit; both are empty without a rate."""
+    power = _power_of_thousand(scaling["rate"])
+    if power is None:
+        return [], ""
+    unit = next(iter(scaling["rate_unit"].dropna()), "units of work")
+    if unit == "ps of simulated time":
+        return [numbers("ns/day", lambda rate: formats.number(as_float(rate) * NS_PER_DAY), "rate")], ""
+    factor = f"10{str(power).translate(formats.SUPERSCRIPT)}" if power else ""
+    field = numbers(
+        f"Rate ({factor or 1}/s)", lambda rate: formats.number(as_float(rate) / 10**power), "rate"
+    )
+    return [field], f" The rate is in {f'{factor} {unit}'.strip()} per second."
 
 
 def _contents(scaling: pd.DataFrame, labels: Labels) -> str:
