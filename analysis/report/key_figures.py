@@ -95,7 +95,7 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
     """Make the key figure of the difference in speed at the baseline's peak."""
     line = contrast.comparison
     at_peak = line["at_processes"] == line["baseline_peak_processes"]
-    at_peak = at_peak and not _rises(line, contest)
+    at_peak = at_peak and not _peaks_beyond(line, contest)
     label = f"Speed at {'the peak, ' if at_peak else ''}{contest.counted(line['at_processes'])}"
     value, low, high = percent_interval(line, "improvement")
     places = formats.percent_places(value)
@@ -119,10 +119,10 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
     )
 
 
-def _rises(line: Line, contest: Contest) -> bool:
-    """Return whether the baseline of a comparison still gains at its largest count."""
+def _peaks_beyond(line: Line, contest: Contest) -> bool:
+    """Return whether the baseline of a comparison still gains at its largest count, or has only one count."""
     peak, *_ = [*_peaks_of(line, contest), None]
-    return peak is not None and end_of(peak, contest.scaling) == "rises"
+    return peak is not None and end_of(peak, contest.scaling) in ("rises", "one count")
 
 
 def _peaks_to_show(contest: Contest, contrast: Contrast | None) -> Sequence[Line]:

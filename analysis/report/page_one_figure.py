@@ -103,9 +103,10 @@ def _result(contest: Contest, labels: Labels) -> str:
         return f"{contest.counted(needed)} over {labels.compared(best)} {verb} {baseline}"
     counts = contest.scaling[contest.unit]
     if all(end == "one count" for _, end in ends):
-        is_common = counts.nunique() == 1
-        only = f"The only count is {contest.counted(counts.max())}" if is_common else "One count per curve"
-        return f"{only}: scaling is unknown"
+        only = "each curve has only one count"
+        if counts.nunique() == 1:
+            only = f"the only count is {contest.counted(counts.max())}"
+        return f"Scaling is unknown: {only}"
     most = contest.counted(counts.max())
     if not any(end == "rises" for _, end in ends):
         return f"{labels.speedup.capitalize()} up to {most}: its peak is undecided"

@@ -71,10 +71,10 @@ def test_every_place_rounds_the_same_count_up():
 @pytest.mark.parametrize(
     ("curves", "title", "cells_of_peaks"),
     [
-        ({"slow": {2: 50.0}}, "The only count is 2 processes", ["1.00 at 2 (only count)"]),
+        ({"slow": {2: 50.0}}, "the only count is 2 processes", ["1.00 at 2 (only count)"]),
         (
             {"slow": {2: 50.0}, "swift": {4: 30.0}},
-            "One count per curve",
+            "each curve has only one count",
             ["1.00 at 2 (only count)", "1.67 at 4 (only count)"],
         ),
     ],
@@ -82,11 +82,16 @@ def test_every_place_rounds_the_same_count_up():
 @pytest.mark.parametrize("blocks_of", [(1.0,), FACTORS])
 def test_a_single_count_shows_nothing_about_scaling(curves, title, cells_of_peaks, blocks_of):
     report = report_of(curves, blocks=blocks_of)
-    assert plain(report["result"]) == f"{title}: scaling is unknown"
+    assert plain(report["result"]) == f"Scaling is unknown: {title}"
     (peaks,) = blocks(part(report, "peaks"), "table")
     assert [line[1] for line in cells(peaks)] == cells_of_peaks
     assert "2 processes, so scaling is unknown" in sentences_of(part(report, "words"))
     assert "rise" not in sentences_of(part(report, "words")) and part(report, "turnaround") is None
+
+
+def test_a_single_count_of_a_comparison_is_no_peak():
+    figures = figures_of(report_of({"slow": {2: 50.0}, "swift": {2: 30.0}}))
+    assert list(figures) == ["Processes saved", "Speed at 2 processes", "Only count"]
 
 
 @pytest.mark.parametrize(
