@@ -117,8 +117,8 @@ def look_sentences(study: AboutStudy) -> list[str]:
         return []
     k, before = len(study.looks), listed(map(str, study.looks[:-1]))
     return [
-        f"The study was extended after a report of {before} blocks, so this is look {k} at its data. Each "
-        "look makes chance findings more likely. The tests of this look therefore use the level "
+        f"The study was extended after a report of {before} blocks, so this is report {k} on its data. Each "
+        "report makes chance findings more likely. The tests of this report therefore use the level "
         f"0.05/2{str(k).translate(formats.SUPERSCRIPT)}."
     ]
 
@@ -157,10 +157,11 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     untestable = tested[tested["verdict"].map(outcome) == "untestable"]
     if untestable.empty:
         return []
-    if len(untestable) == len(tested):
-        number, verb = "None", "can"
-    else:
-        number, verb = str(len(untestable)), "cannot"
+    number, total = len(untestable), counted(len(tested), "test")
+    which = f"{number} of {total}"
+    if number == len(tested):
+        which = "The only test" if number == 1 else f"All {total}"
+    verb = "has" if number == 1 else "have"
     blocks = sorted({int(count) for count in untestable["blocks"]})
     noun = "block" if blocks == [1] else "blocks"
     needed = int(untestable["blocks_needed"].max())
@@ -168,9 +169,9 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     if "candidates" in untestable and (untestable["candidates"] > 1).any():
         needed_text += ", because the blocks do not show at which count a baseline is fastest"
     return [
-        f"{number} of {counted(len(tested), 'test')} of {quantities} {verb} show faster or slower after "
-        f"Holm's correction with {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}, however large the "
-        f"difference. A verdict needs {needed_text}."
+        f"{which} of {quantities} {verb} too few blocks for a verdict: "
+        f"{listed(map(str, blocks), 'or')}{formats.SPACE}{noun}. A verdict after Holm's correction needs "
+        f"{needed_text}."
     ]
 
 

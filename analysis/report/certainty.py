@@ -31,26 +31,30 @@ from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
 from analysis.runs.runs import DISTURBED_CORES
-from analysis.topics.improvement.sentences import WITHHELD
+from analysis.topics.improvement.sentences import ONE_FIRST, WITHHELD
 from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed
 
 ORIGINS = {
-    "measured": "measured",
-    "emulated": "emulated (measured over links with a limited rate)",
-    "simulated": "simulated",
-    "published": "imported from other sources",
+    "measured": "",
+    "emulated": "Emulated runs were measured over links with a limited rate",
+    "simulated": (
+        "Simulated points are predictions from replayed traces. Simulated points have a band, but no test. "
+        "docs/validation.md states the errors of such predictions"
+    ),
+    "published": "Published runs were imported from other sources",
 }
-"""How times of each kind came about."""
-OF_SIMULATED = (
-    "Simulated points are predictions from replayed traces, with a band and without a test "
-    "(docs/validation.md states their errors)"
-)
+"""How times of each kind came about, unless the kind says it."""
 CONDITIONS = {
-    "block": ("blocks", "of a block were made together, in no fixed order"),
-    "started": ("start times", "were independent"),
-    "row": ("no start times", "were independent and interleaved"),
+    "block": ("blocks", "the runs of a block were made together, in no fixed order"),
+    "started": ("start times", "the runs were independent"),
+    "row": ("no start times", "the runs were independent and the interconnects alternated"),
 }
-"""What each sort of imported data has, and what verdicts on the data require of the runs."""
+"""What each sort of imported data has, and what verdicts on the data assume about the runs."""
+SINGLE_RUN = (
+    "has a single run on one side, so chance may explain the difference",
+    "have a single run on one side, so chance may explain the differences",
+)
+"""What follows from a single run, for one comparison and for several."""
 MINUTE = 60
 MOST_HOURS = 24
 """Time of further blocks in hours, beyond which blocks are no remedy for a wide interval."""
@@ -65,19 +69,15 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     """
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
-    text = f"How sure: {count_runs(runs)}{_unknown_turns(comparisons)}"
+    text = f"How sure: {_results_rest_on(runs)}{count_runs(runs)}{_unknown_turns(comparisons)}"
     of_one_run = sum(map(has_one_figure_each, comparisons))
     if comparisons and of_one_run == len(comparisons):
         return (
-            f"{text}. Every comparison has a single run on one side, so chance is not ruled out. Repeated "
-            "runs would settle the comparisons."
+            f"{text}. Every comparison has a single run on one side, so chance may explain the difference. "
+            "Repeated runs would settle the comparisons."
         )
     if of_one_run:
-        verb = "has" if of_one_run == 1 else "have"
-        text += (
-            f". {counted(of_one_run, 'comparison')} {verb} a single run on one side, so chance is not ruled "
-        )
-        text += "out"
+        text += f". {counted(of_one_run, 'comparison')} {SINGLE_RUN[of_one_run > 1]}"
     open_comparisons = [line for line in comparisons if not direction(line)]
     if not comparisons:
         return f"{text}."
@@ -85,12 +85,16 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
         return f"{text}. All {'other ' if of_one_run else ''}comparisons with a baseline are decided."
     reasons = [_why_open(line, tables.get("precision"), facts) for line in open_comparisons]
     verb = "is" if len(open_comparisons) == 1 else "are"
-    text += f". {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb}"
-    text += " open" if all(reasons) else " still open"
+    text += f". {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb} open"
     names = _list_open(open_comparisons, reasons, Labels(facts))
-    text += f" ({names})" if len(names) <= LONGEST_LIST else _count_withheld(reasons)
+    text += f". {names}" if len(names) <= LONGEST_LIST else _count_withheld(reasons)
     offer = further_blocks(runs, tables, contests, facts)
     return f"{text}. {offer[:1].upper()}{offer[1:]}." if offer else f"{text}."
+
+
+def _results_rest_on(runs: pd.DataFrame) -> str:
+    """Begin the count of valid runs; empty if no run is valid."""
+    return "the results rest on " if runs["valid"].any() else ""
 
 
 def how_sure_in_short(
@@ -107,12 +111,7 @@ def how_sure_in_short(
         Comparison that is tested outside the correction, because the study names no baseline.
     """
     valid = runs[runs["valid"]]
-    kinds = [kind for kind in ORIGINS if (valid["kind"] == kind).any()]
-    origins = [
-        f"{counted(int((valid['kind'] == kind).sum()), 'point' if kind == 'simulated' else 'run')} {kind}"
-        for kind in kinds
-    ]
-    text = f"How sure: {listed(origins)}"
+    text = f"How sure: {_results_rest_on(runs)}{_count_by_kind(valid)}"
     if invalid := invalid_runs(runs):
         text += f". {invalid}"
     disturbed, observed = count_disturbed(runs)
@@ -129,13 +128,14 @@ def how_sure_in_short(
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
         reason = "" if contrast.direction or by_count else why_undecided(contrast.comparison)
-        p += f", undecided: {reason}" if reason else ""
-        text += f". The title compares the two interconnects with the most points ({p})"
+        text += f". The title compares the two interconnects with the most points: {p}"
+        text += f". This comparison is undecided: {reason}" if reason else ""
     if any(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons):
-        text += ". It is unknown whether the interconnects took turns, so time may explain differences, "
-        text += "also in nodes saved and costs"
+        text += ". The data do not show whether the runs of the interconnects alternated. Changes over time "
+        text += "may therefore explain differences in speed, nodes saved and cost"
     if inseparable := sum(line["verdict"] == INSEPARABLE for line in comparisons):
-        text += f". In {counted(inseparable, 'comparison')}, {INSEPARABLE}"
+        verb = "has" if inseparable == 1 else "have"
+        text += f". {counted(inseparable, 'comparison')} {verb} no verdict, because {ONE_FIRST}"
     compared = [line for line in comparisons if as_float(line["blocks"]) > 1]
     with_verdict = [line for line in compared if line["verdict"] != INSEPARABLE] or compared
     cases = {line["case"] for line in with_verdict}
@@ -147,12 +147,18 @@ def _count_decided(comparisons: Sequence[Line], baselines: str) -> str:
     decided = [line for line in comparisons if direction(line)]
     of_one_run = sum(map(has_one_figure_each, decided))
     numbers = {
-        "decided": len(decided) - of_one_run,
-        "based on a single run on one side (may be chance)": of_one_run,
-        "open": len(comparisons) - len(decided),
+        ("is decided", "are decided"): len(decided) - of_one_run,
+        ("is open", "are open"): len(comparisons) - len(decided),
+        SINGLE_RUN: of_one_run,
     }
-    clauses = [f"{n} {'is' if n == 1 else 'are'} {state}" for state, n in numbers.items() if n]
-    return f"Of {counted(len(comparisons), 'comparison')} with {baselines}, {listed(clauses)}"
+    total = counted(len(comparisons), "comparison")
+    states = [(states[n > 1], n) for states, n in numbers.items() if n]
+    (state, n), *others = states
+    which = f"{formats.whole(n)} of {total}"
+    if not others:
+        which = "The only comparison" if n == 1 else f"All {total}"
+    sentences = [f"{which} with {baselines} {state}"]
+    return ". ".join([*sentences, *(f"{counted(n, 'comparison')} {state}" for state, n in others)])
 
 
 def _bases(runs: pd.DataFrame, labels: Labels) -> str:
@@ -172,8 +178,8 @@ def _bases(runs: pd.DataFrame, labels: Labels) -> str:
         if len(cases):
             is_only = judged["evidence"].eq(sort).all()
             of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, cases), 'case')}"
-            text += f" The imported data{of_cases} have {data}. Verdicts and intervals{of_cases} are valid "
-            text += f"only if the runs {condition}."
+            text += f" The imported data{of_cases} have {data}. Verdicts and intervals{of_cases} assume that "
+            text += f"{condition}."
     return text
 
 
@@ -183,34 +189,41 @@ def _unknown_turns(comparisons: Sequence[Line]) -> str:
     if not number:
         return ""
     return (
-        f". In {counted(number, 'comparison')}, it is unknown whether the interconnects took turns, so time "
-        "may explain the difference"
+        f". The data of {counted(number, 'comparison')} do not show whether the runs of the interconnects "
+        "alternated. Changes over time may therefore explain the difference"
     )
 
 
 def _count_withheld(reasons: Sequence[str]) -> str:
     """Count the comparisons that stay open for each reason that withholds a verdict."""
-    counts = [f"{reasons.count(reason)} since {reason}" for reason in WITHHELD.values() if reason in reasons]
-    return f" ({listed(counts)})" if counts else ""
+    return "".join(
+        f". Reason for {reasons.count(reason)}: {reason}" for reason in WITHHELD.values() if reason in reasons
+    )
+
+
+def _count_by_kind(valid: pd.DataFrame) -> str:
+    """Count valid runs by kind: ``32 measured runs and 14 simulated points``."""
+    numbers = {kind: int((valid["kind"] == kind).sum()) for kind in ORIGINS}
+    return listed(
+        counted(number, f"{kind} {'point' if kind == 'simulated' else 'run'}")
+        for kind, number in numbers.items()
+        if number
+    )
 
 
 def count_runs(runs: pd.DataFrame) -> str:
     """Count the valid runs of each kind, then the invalid, outdated and disturbed runs."""
-    valid_runs = []
-    for kind, origin in ORIGINS.items():
-        number = int((runs["valid"] & (runs["kind"] == kind)).sum())
-        if number:
-            valid_runs.append(f"{counted(number, 'point' if kind == 'simulated' else 'run')} {origin}")
-    counts = [listed(valid_runs)] if valid_runs else []
-    if (runs["valid"] & (runs["kind"] == "simulated")).any():
-        counts.append(OF_SIMULATED)
+    valid = runs[runs["valid"]]
+    kinds = set(valid["kind"])
+    counts = [_count_by_kind(valid), *(origin for kind, origin in ORIGINS.items() if kind in kinds)]
+    counts = list(filter(None, counts))
     if invalid := invalid_runs(runs):
         counts.append(invalid)
     disturbed, observed = count_disturbed(runs)
     if disturbed:
         counts.append(
-            f"Other programs disturbed {formats.whole(disturbed)} of {counted(observed, 'valid run')}: they "
-            f"kept more than {DISTURBED_CORES} cores busy"
+            f"Other programs disturbed {formats.whole(disturbed)} of {counted(observed, 'valid run')}. Other "
+            f"programs kept more than {DISTURBED_CORES} cores busy during each disturbed run"
         )
     return ". ".join(counts)
 
@@ -226,20 +239,20 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
     kinds = [side(str(line["kind"]), place) for place in (0, 1)]
     if "simulated" in kinds:
         if direction_with_same_computing(line):
-            return "decided only if computing takes equally long over both"
+            return "a verdict requires the assumption that computing takes equally long over both"
         names = line["baseline_interconnect"], line["interconnect"]
         simulated = [name for name, kind in zip(names, kinds, strict=True) if kind == "simulated"]
         models = [facts.interconnect(name).model for name in simulated]
         speed_ranges = [model.host.host_speed_range or [] for model in models if model]
         if any(len(set(speeds)) > 1 for speeds in speed_ranges):
             return "only a narrower range of the cores' speed may decide"
-        return "the band holds both directions"
+        return "the band includes both directions"
     if precision is None or as_float(line["blocks_needed"]) > as_float(line["blocks"]):
         return ""
     rows = rows_like(precision, line, list(IMPROVEMENT_KEY))
     if rows.empty or not rows["reached"].all():
         return ""
-    return f"known to ±{formats.number(rows['half_width_percent'].max(), 2)} points already"
+    return f"the difference is already known to ±{formats.number(rows['half_width_percent'].max(), 2)} points"
 
 
 def _list_open(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labels) -> str:
@@ -250,11 +263,12 @@ def _list_open(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labe
         groups.setdefault(key, []).append(labels.compared(line))
     clauses = []
     for (case, baseline, level, reason), names in groups.items():
-        text = f"{listed(names)} against {baseline} in {case}"
-        text += f", {level} processes per core" if level > 1 else ""
-        clauses.append(f"{text}, since {reason}" if reason else text)
+        cores = f", {level} processes per core" if level > 1 else ""
+        text = f"Open in {case}{cores}: {listed(names)} against {baseline}"
+        clauses.append(f"{text}. Reason: {reason}" if reason else text)
     more = len(comparisons) - MOST
-    return "; ".join([*clauses, f"{more} more"] if more > 0 else clauses)
+    verb = "is" if more == 1 else "are"
+    return ". ".join([*clauses, f"{counted(more, 'more comparison')} {verb} open"] if more > 0 else clauses)
 
 
 def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
@@ -284,7 +298,7 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
         stricter = 0  # this report uses up none of the level
     blocks = max(as_float(line["blocks_needed"]) for line in comparisons)
     blocks += stricter if blocks > study.blocks else 0
-    effect = "could decide the first of them"
+    effect = "could decide the first open comparison"
     decides = blocks > study.blocks  # not if the number is unknown (NaN)
     if not decides:
         rows = pd.concat([rows_like(precision, line, list(IMPROVEMENT_KEY)) for line in comparisons])
@@ -298,16 +312,16 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
     minutes = math.ceil(float(seconds.sum()) / study.blocks * (blocks - study.blocks) / MINUTE)
     if not decides and (blocks > MOST_TIMES * study.blocks or minutes > MOST_HOURS * MINUTE):
         return _instead_of_blocks(measured)
-    more = counted(int(blocks) - study.blocks, "more block")
+    number = int(blocks) - study.blocks
     return (
-        f"{more}, about {counted(minutes, 'minute')}, {effect} "
-        f"(./run-study {study.file} --config blocks={int(blocks)})"
+        f"{counted(number, 'more block')} {'takes' if number == 1 else 'take'} about "
+        f"{counted(minutes, 'minute')} and {effect}: ./run-study {study.file} --config blocks={int(blocks)}"
     )
 
 
 def _instead_of_blocks(runs: pd.DataFrame) -> str:
     """State what narrows intervals for which a study would need far too many blocks."""
-    remedies, (disturbed, observed) = ["more steps per run"], count_disturbed(runs)
+    remedy, (disturbed, observed) = "More steps per run", count_disturbed(runs)
     if disturbed:
-        remedies.append(f"an idle machine (other programs disturbed {disturbed} of {observed} runs)")
-    return f"more blocks would take too long; {listed(remedies)} would narrow the intervals"
+        remedy += f" and an idle machine (other programs disturbed {disturbed} of {observed} runs)"
+    return f"more blocks would take too long. {remedy} would narrow the intervals"

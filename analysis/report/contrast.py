@@ -143,7 +143,7 @@ def contrast_title(contrast: Contrast, contest: Contest, labels: Labels, where: 
     if contrast.equivalent and contrast.saves:
         saving = contrast.equivalent
         needed = contest.counted(whole_count(saving["equivalent_processes"]))
-        count = formats.plain(saving["baseline_processes"])
+        count = contest.counted(saving["baseline_processes"])
         text = f"{labels.compared(saving)} with {needed} matches {labels.baseline(saving)} with {count}"
     elif word:
         percent = formats.percent(abs(line["improvement_percent"]))
@@ -158,9 +158,9 @@ def _open_title(line: Line, other: str, baseline: str) -> str:
     verdict = str(line["verdict"])
     if DEPENDS_ON_COUNT in str(line.get("note")):
         if line["best_verdict"] not in ("faster", "slower"):
-            return f"Whether {other} is faster than {baseline} depends on the count"
+            return f"Whether {other} is faster than {baseline} depends on the number of {line['unit']}"
         percent = formats.percent(abs(line["best_percent"]))
-        return f"{other} is {percent} {line['best_verdict']} than {baseline}, each at its best"
+        return f"{other} is {percent} {line['best_verdict']} than {baseline}, each at its fastest count"
     if verdict.startswith("untestable"):
         return f"Too few runs to distinguish {other} from {baseline}"
     if verdict.startswith("not distinguishable"):
@@ -212,6 +212,6 @@ def unpaired_runs(contrast: Contrast, contest: Contest, labels: Labels) -> str:
         return ""
     (first, *_), (second, *_) = compared
     return (
-        f"The comparison of {first} with {second} uses the {counted(int(pairs), 'block')} in which both ran "
+        f"The comparison of {first} with {second} uses the {counted(int(pairs), 'block')} that contain both "
         f"at {contest.counted(line['at_processes'])}. The curves use all runs: {listed(blocks)}."
     )

@@ -64,10 +64,10 @@ def _order(won: Sequence[Line], contest: Contest, labels: Labels, has_two: bool)
     single = bool((contest.scaling.loc[~contest.scaling["serial"], "n"] == 1).all())
     shown = [line for line in won if single or as_float(line["lead_low"]) > 0]
     stretches = [list(lines) for _, lines in groupby(shown, key=lambda line: line["interconnect"])]
-    remark = " (one run each)" if single else ""
+    remark = " Each interconnect has one run per count." if single else ""
     if len(stretches) > 2:
-        names = [f"{labels.curve(lines[0])} {_at(lines, unit)}" for lines in stretches]
-        return f"Crossover: {word} are {formats.listed(names)} {unit}{remark}."
+        places = [f"{labels.curve(lines[0])} is {word} {_at(lines, contest)}." for lines in stretches]
+        return f"Crossover: {' '.join(places)}{remark}"
     changes = [
         (before, after) for before, after in pairwise(won) if before["interconnect"] != after["interconnect"]
     ]
@@ -76,17 +76,18 @@ def _order(won: Sequence[Line], contest: Contest, labels: Labels, has_two: bool)
         counts = f"between {formats.whole(before[unit])} and {contest.counted(after[unit])}"
         return (
             f"Crossover: undecided. The shortest median time changes from {labels.curve(before)} to "
-            f"{labels.curve(after)} {counts}, but the difference is not distinguishable on both sides."
+            f"{labels.curve(after)} {counts}. Noise may explain the difference on at least one side."
         )
     small, large = stretches
     low = [line for line in won if line[unit] <= small[-1][unit]]
     high = [line for line in won if line[unit] >= large[0][unit]]
     up_to = f"up to {contest.counted(small[-1][unit])}"
-    start = up_to if low == small else f"at {contest.counted(*(line[unit] for line in small))}"
-    end = f"from {formats.whole(large[0][unit])}" if high == large else _at(large, unit)
-    return f"Crossover: {labels.curve(small[0])} is {word} {start}, {labels.curve(large[0])} {end}{remark}."
+    start = up_to if low == small else _at(small, contest)
+    end = f"from {contest.counted(large[0][unit])}" if high == large else _at(large, contest)
+    first, second = labels.curve(small[0]), labels.curve(large[0])
+    return f"Crossover: {first} is {word} {start}. {second} is {word} {end}.{remark}"
 
 
-def _at(lines: Sequence[Line], unit: str) -> str:
+def _at(lines: Sequence[Line], contest: Contest) -> str:
     """Write the counts of consecutive winners."""
-    return f"at {formats.listed(formats.whole(line[unit]) for line in lines)}"
+    return f"at {contest.counted(*(line[contest.unit] for line in lines))}"

@@ -80,28 +80,28 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
         cases_of_run.setdefault(run, set()).add(line["case"])
     if not cases_of_run:
         return ""
-    start = f"{labels.speedup.capitalize()} is relative to"
+    speedup = labels.speedup.capitalize()
+    start = f"{speedup} is relative to"
     if len(cases_of_run) <= MOST:
         if len(cases_of_run) == 1:
             return f"{start} {listed(cases_of_run)}."
-        runs = [
-            f"{run} in {named_or_counted(map(labels.case, sorted(cases)), 'case')}"
+        return " ".join(
+            f"{speedup} of {named_or_counted(map(labels.case, sorted(cases)), 'case')} is relative to {run}."
             for run, cases in cases_of_run.items()
-        ]
-        return f"{start} {listed(runs)}."
+        )
     unit = listed(references["unit"].unique(), "or")
     counts = [references[f"reference_{name}"] for name in references["unit"].unique()]
     ends = [formats.whole(getattr(pd.concat(counts), end)()) for end in ("min", "max")]
     return (
-        f"{start} the fewest {unit} that were run at each site ({formats.spanned(*ends)}). Between sites, "
-        "compare times."
+        f"{start} the fewest {unit} that were run at each site: {formats.spanned(*ends)}. Compare times, not "
+        f"{labels.speedup}, between sites."
     )
 
 
 def _reference_run(line: Line, labels: Labels) -> str:
     interconnect = labels.interconnect(line["reference_interconnect"], line["kind"])
     count = counts_of(line["unit"], line[f"reference_{line['unit']}"])
-    return f"{count} over {interconnect}"
+    return f"{interconnect} with {count}"
 
 
 def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:

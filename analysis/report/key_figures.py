@@ -66,7 +66,8 @@ def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: b
         if not has_baseline:
             return _fastest(contest, labels)
         if contrast.direction:
-            return key_figure(label, "none", "no smaller count that was run matches the slower one's best")
+            note = "no smaller count that was run reaches the slower interconnect's highest speedup"
+            return key_figure(label, "none", note)
         return key_figure(label, "undecided", "no interconnect is shown to be faster")
     count, needed = int(saving["baseline_processes"]), whole_count(saving["equivalent_processes"])
     ends = [as_float(saving[f"equivalent_{end}"]) for end in ("high", "low")]

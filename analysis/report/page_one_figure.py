@@ -8,7 +8,6 @@ from dataclasses import replace
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
     end_of,
@@ -63,16 +62,19 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
         title = f"{labels.speedup} up to {headline.counted(headline.scaling[headline.unit].max())}, so far"
     if title.startswith(labels.speedup):
         title = f"{title[:1].upper()}{title[1:]}"
-    ideal = "the ideal" if headline.level == 1 else "the ideal of as many cores"
-    curves = f"{labels.speedup} of {labels.case(headline.case)} against {counts_of(headline.scaling)}"
+    ideal = "the ideal speedup" if headline.level == 1 else "the ideal speedup of as many cores"
+    unit = counts_of(headline.scaling)
+    curves = f"{labels.speedup} of {labels.case(headline.case)} against the number of {unit}"
     caption = f"{f'left: {curves}' if equivalents else curves}. Grey lines show {ideal}."
     caption = f"{caption[:1].upper()}{caption[1:]}"
     if equivalents:
-        needed = f"number of {headline.unit} for the baseline's highest speedup"
-        caption += f" Right: {needed}, rounded up to whole {headline.unit}."
+        caption += (
+            f" Right: number of {headline.unit} at which each interconnect reaches the baseline's highest "
+            f"{labels.speedup}, rounded up to whole {headline.unit}."
+        )
     with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:
         figure = drawing.figure
-        heading = f"{labels.speedup} against {counts_of(headline.scaling)}".capitalize()
+        heading = f"{labels.speedup} against {unit}".capitalize()
         figure.suptitle(heading, fontsize=9, fontweight="bold", x=0.01, ha="left")
         panels = figure.subplots(1, 2, width_ratios=(4, 3)) if equivalents else [figure.subplots()]
         _draw_curves(panels[0], headline, drawing, labels)
@@ -94,13 +96,12 @@ def _result(contest: Contest, labels: Labels) -> str:
         count = min(peak["peak_processes"] for peak in stops)
         names = [labels.curve(peak) for peak in stops if peak["peak_processes"] == count]
         verb = "stops" if len(names) == 1 else "stop"
-        return f"{named_or_counted(names)} {verb} at {contest.counted(count)}"
+        return f"{named_or_counted(names)} {verb} scaling at {contest.counted(count)}"
     best = best_equivalent(contest)
     if best is not None and share_needed(best) < 1:
-        needed = whole_count(best["equivalent_processes"])
-        verb = "matches" if needed == 1 else "match"
-        baseline = f"{formats.plain(best['baseline_processes'])} over {labels.baseline(best)}"
-        return f"{contest.counted(needed)} over {labels.compared(best)} {verb} {baseline}"
+        needed = contest.counted(whole_count(best["equivalent_processes"]))
+        count = contest.counted(best["baseline_processes"])
+        return f"{labels.compared(best)} with {needed} matches {labels.baseline(best)} with {count}"
     counts = contest.scaling[contest.unit]
     if all(end == "one count" for _, end in ends):
         only = "each curve has only one count"
@@ -109,7 +110,7 @@ def _result(contest: Contest, labels: Labels) -> str:
         return f"Scaling is unknown: {only}"
     most = contest.counted(counts.max())
     if not any(end == "rises" for _, end in ends):
-        return f"{labels.speedup.capitalize()} up to {most}: its peak is undecided"
+        return f"{labels.speedup.capitalize()} up to {most}: the peak is undecided"
     return f"{labels.speedup.capitalize()} still rises at {most}, {contest.largest_count}"
 
 

@@ -69,25 +69,23 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         *left(*compared),
     ]
     scaling = pd.concat([contest.scaling for contest in contests])
-    caption = "Each case lists its highest speedup first, then its baseline and others."
+    caption = f"The first row of each case has the highest {labels.speedup}."
     caption += f" {reference_note(scaling, labels)}"
     if scaling["speedup_low"].notna().any():
         improvement = pd.concat([contest.improvement for contest in contests])
         intervals = content.labels.intervals(scaling, comparisons=improvement)
-        caption += f" Brackets contain {intervals}. Brackets of speedup include the spread of the reference."
+        caption += f" Brackets contain {intervals}. Intervals of speedup include the spread of the reference."
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     if "+" in marks:
         largest = listed(dict.fromkeys(contest.largest_count for contest in contests), "or")
-        caption += f" A + marks speedup that still rises at {largest}."
+        caption += f" A + means that {labels.speedup} still rises at {largest}."
     if "?" in marks:
         caption += f" A ? means that the runs do not show whether more {units} help."
     if any(map(_differs_from_times, contests)):
         caption += f" {RATIOS_OF_RUNS}"
     if len(order) > MOST_ROWS:
         more = len(order) - MOST_ROWS
-        caption += (
-            f" {counted(more, 'more curve')} {'is' if more == 1 else 'are'} in the tables of the cases."
-        )
+        caption += f" The tables of the cases have {counted(more, 'more curve')}."
     return table(caption, columns, groups)
 
 

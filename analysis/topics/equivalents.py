@@ -150,15 +150,14 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         numbers(f"{capital} saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
     ]
     caption = (
-        f"{capital} with which each interconnect reaches the baseline's highest {labels.speedup}, "
-        f"interpolated between counts that were run. The answer at the top rounds these values up to whole "
-        f"{nouns}. All other "
-        "target speedups are in tables/node_equivalent.csv."
+        f"Number of {nouns} at which each interconnect reaches the baseline's highest {labels.speedup}. "
+        "Nodeworth interpolates between counts that were run. Page one rounds each number up to whole "
+        f"{nouns}. tables/node_equivalent.csv has all other values of {labels.speedup}."
     )
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
         caption += (
-            f" In brackets, {MISSING} marks an end below the smallest count. ∞ marks an end that the "
-            "interconnect does not reach."
+            f" In brackets, {MISSING} means below the smallest count, and ∞ means that the interconnect does "
+            "not reach the speedup."
         )
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
     title = with_levels(equivalent, lambda line: f"Baseline: {labels.baseline(line)}")
@@ -190,13 +189,13 @@ def nodes_saved(contests: Sequence[Contest], labels: Labels) -> str:
     if savings:
         first, largest = savings[0], min(savings, key=lambda saving: share_needed(saving[0]))
         shown = [first] if largest is first else [first, largest]
-        clauses = [
-            f"{labels.case(contest.case)}, {_saving(line, contest, labels)}" for line, contest in shown
-        ]
-        return f"Nodes saved: in {'. In '.join(clauses)}."
+        return " ".join(
+            f"Nodes saved in {labels.case(contest.case)}: {_saving(line, contest, labels)}."
+            for line, contest in shown
+        )
     if best:
-        return "Nodes saved: none; no interconnect matches its baseline's best with fewer processes."
-    return f"Nodes saved: unknown; {_why_unknown(contests)}."
+        return "Nodes saved: none. No interconnect needs fewer processes than its baseline at equal speed."
+    return f"Nodes saved: unknown. {_why_unknown(contests)}."
 
 
 def best_equivalent(contest: Contest) -> Line | None:
@@ -230,12 +229,12 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
     lines = [line for contest in contests for line in as_lines(contest.improvement)]
     faster = [line for line in lines if direction(line) == "faster"]
     if any(line["baseline_peak_processes"] > 1 for line in faster):
-        return "the faster interconnect already beats the baseline's best at the smallest count that uses it"
+        return "The faster interconnect exceeds the baseline's highest speedup at its smallest count already"
     if faster:
-        return "the baseline is best on one process"
+        return "The baseline is fastest on one process"
     if lines and all(str(line["note"]).endswith(ONE_NODE) for line in lines):
-        return "nothing is compared"
-    return "no interconnect is clearly faster at the best count of its baseline"
+        return "Nothing is compared"
+    return "No interconnect is clearly faster at the fastest count of its baseline"
 
 
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:
@@ -247,10 +246,11 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     baseline = {**line, "interconnect": line["baseline_interconnect"], "kind": side(line["kind"], 0)}
     baseline_rows = rows_like(contest.scaling, baseline, curve)
     rows = rows_like(contest.scaling, {**line, "kind": side(line["kind"], 1)}, curve)
+    needed = _with_nodes(whole_count(line["equivalent_processes"]), rows)
+    matched = _with_nodes(int(line["baseline_processes"]), baseline_rows)
     text = (
-        f"{labels.compared(line)} matches {_with_nodes(int(line['baseline_processes']), baseline_rows)} over "
-        f"{labels.baseline(line)} with {_with_nodes(whole_count(line['equivalent_processes']), rows)}, "
-        f"saving {_saved(line, baseline_rows, rows)}"
+        f"{labels.compared(line)} with {needed} matches {labels.baseline(line)} with {matched}. The saving "
+        f"is {_saved(line, baseline_rows, rows)}"
     )
     peaks = as_lines(rows_like(contest.peaks, baseline, curve))
     nearly = contest.nearly_best(peaks[0]) if peaks else None
@@ -260,21 +260,21 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly[contest.unit]}, keys)
     savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
     less = formats.percent(100 * (1 - nearly["speedup"] / peaks[0]["peak_speedup"]))
-    fewer = nearly[contest.unit]
-    verb = "has" if fewer == 1 else "have"
-    rival = (
-        f"{counts_of(contest.unit, fewer)} over {labels.baseline(line)} {verb} {less} less {labels.speedup}"
-    )
     if not savings:
         return text
-    return f"{text}. {rival}; against these, {labels.compared(line)} saves {savings[0]}"
+    fewer = counts_of(contest.unit, nearly[contest.unit])
+    these = "this" if nearly[contest.unit] == 1 else "these"
+    return (
+        f"{text}. {labels.baseline(line)} with {fewer} has only {less} less {labels.speedup}. "
+        f"{labels.compared(line)} saves {savings[0]} compared with {these} {fewer}"
+    )
 
 
 def _with_nodes(count: int, rows: pd.DataFrame) -> str:
     """Write a count of the curve in `rows`, with the nodes of processes if they are known."""
     nodes = nodes_of(rows, count)
     text = counts_of(unit_of(rows), count)
-    return text if nodes is None else f"{text} ({counted(nodes, 'node')})"
+    return text if nodes is None else f"{text} on {counted(nodes, 'node')}"
 
 
 def _saved(line: Line, baseline_rows: pd.DataFrame, rows: pd.DataFrame) -> str:

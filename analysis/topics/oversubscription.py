@@ -166,20 +166,16 @@ def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
         if not gains_by_direction:
             clauses.append(f"it is undecided whether {level} processes per core pay")
             continue
-        outcomes = []
-        for word, values in gains_by_direction.items():
-            number = formats.all_of(len(lines)) if len(values) == len(lines) else len(values)
-            outcomes.append(f"{word} in {number} (by {percents(values)})")
-        verb, basis = " pay at times", ""
-        if len(gains_by_direction) == 1:
-            verb = " pay" if "faster" in gains_by_direction else " do not pay"
-        if all(has_one_figure_each(line) for line in lines if direction(line)):
-            verb, basis = "", ", from one run each"
+        single = all(has_one_figure_each(line) for line in lines if direction(line))
+        basis = ", from one run each" if single else ""
         comparisons = counted(len(lines), "comparison")
-        clauses.append(
-            f"{level} processes per core{verb}: at equal cores, of {comparisons}, they are "
-            f"{listed(outcomes)}{basis}"
-        )
+        for word, values in gains_by_direction.items():
+            which = f"{len(values)} of {comparisons}"
+            if len(values) == len(lines):
+                which = "the only comparison" if len(lines) == 1 else f"all {comparisons}"
+            clauses.append(
+                f"{level} processes per core are {percents(values)} {word} at equal cores in {which}{basis}"
+            )
     return clauses
 
 

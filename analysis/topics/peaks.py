@@ -66,13 +66,10 @@ PEAKS = table_schemas(
 
 ENDS = {
     "alone": ("is fastest on one process", "are fastest on one process"),
-    "smallest": (
-        "is fastest at its smallest count with a valid time",
-        "are fastest at their smallest counts with a valid time",
-    ),
+    "smallest": ("is fastest at its smallest valid count", "are fastest at their smallest valid count"),
     "stops": ("peaks before its largest count", "peak before their largest count"),
     "rises": ("still rises at its largest count", "still rise at their largest count"),
-    "unsure": ("may or may not rise at its largest count", "may or may not rise at their largest count"),
+    "unsure": ("may still rise at its largest count", "may still rise at their largest count"),
     "one count": ("has only one count", "have only one count"),
 }
 """Clauses on how a curve ends, for one curve and for several."""
@@ -174,8 +171,8 @@ def peak_tables(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -> l
     several_levels = peaks["oversubscription"].nunique() > 1
     curves = labels.lines(peaks.drop_duplicates(keys), "oversubscription", "interconnect")
     caption = (
-        f"Highest {labels.speedup} and its count. An arrow (↑) means that the peak lies, or may lie, beyond "
-        "the largest count."
+        f"Highest {labels.speedup} of each curve, and its count. An arrow ↑ means that {labels.speedup} may "
+        "still rise beyond the largest count."
     )
     blocks = []
     for cases in side_by_side(labels.sorted_cases(peaks["case"]), MOST_CASES):
@@ -219,7 +216,7 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     kinds = f" ({listed(first.kinds)})" if len({contest.kinds for contest in contests}) > 1 else ""
     case = f"{labels.case(first.case)}{kinds}{on_shared_cores(first)}"
     first_clause, *further = [*clauses, *_beyond_clauses(first, labels)]
-    text = ". ".join([f"How far it scales: in {case}, {first_clause}", *map(_capital, further)])
+    text = ". ".join([f"How far it scales in {case}: {first_clause}", *map(_capital, further)])
     names = {line["interconnect"] for lines in named_groups.values() for line in lines}
     unnamed = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in names]
     unnamed += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
@@ -227,7 +224,9 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
 
 
 def _capital(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}"
+    """Begin a clause with a capital letter, unless it begins with the name of an interconnect."""
+    own = clause.startswith(("it is undecided ", "the "))
+    return f"{clause[:1].upper()}{clause[1:]}" if own else clause
 
 
 def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, int], list[Line]]:
@@ -241,24 +240,29 @@ def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, in
 
 def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, labels: Labels) -> str:
     """Write the clause on curves that end in the same way at the same best count."""
-    names = named_or_counted(labels.curve(line) for line in lines)
+    curves = list(dict.fromkeys(labels.curve(line) for line in lines))
+    names, is_one = named_or_counted(curves), len(curves) == 1
+    is_fastest = f"{names} {'is' if is_one else 'are'} fastest with"
     if count == 1 and end == "stops" and contest.unit == PROCESSES:
-        return f"one process is fastest over {names}"
+        return f"{is_fastest} one process"
     if end == "one count":
-        return f"the only count over {names} is {contest.counted(count)}, so scaling is unknown"
+        return f"{names} ran only with {contest.counted(count)}, so scaling is unknown"
     gain = f"{labels.speedup} {_speedup_range(lines)}"
     gain += "".join({f", from {line['note']}" for line in lines if has_weak_blocks(line)})
     largest = f"{contest.counted(count)}, {contest.largest_count}"
+    rises = f"the {labels.speedup} of {names} still rises at {largest}"
     if end == "rises":
-        return f"speedup over {names} still rises at {largest} ({gain})"
+        return f"{rises}: {gain}"
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
-        return f"it is undecided whether speedup over {names} still rises at {largest} ({gain})"
+        return f"it is undecided whether {rises}: {gain}"
     if any(map(has_weak_blocks, lines)):
-        return f"it is undecided whether more than {contest.counted(count)} help over {names} ({gain})"
+        gains = "gains" if is_one else "gain"
+        return f"it is undecided whether {names} {gains} speed above {contest.counted(count)}: {gain}"
     if len(lines) == 1:
         gain += _nearly_best_clause(lines[0], contest)
-    faster = "faster" if end == "stops" else "clearly faster"
-    return f"no count above {contest.counted(count)} was {faster} over {names} ({gain})"
+    if end == "stops":
+        return f"{is_fastest} {contest.counted(count)}: {gain}"
+    return f"{is_fastest} {contest.counted(count)}, but larger counts may be as fast: {gain}"
 
 
 def _beyond_clauses(contest: Contest, labels: Labels) -> list[str]:
@@ -268,7 +272,7 @@ def _beyond_clauses(contest: Contest, labels: Labels) -> list[str]:
         speedup = rows_like(contest.beyond, line, keys)["speedup"]
         spread = formats.spanned(formats.number(speedup.min()), formats.number(speedup.max()))
         which = f"{sentences.processes(line['processes'])} at oversubscription {line['oversubscription']}"
-        clauses.append(f"{which} have {labels.speedup} {spread}")
+        clauses.append(f"{which} have a {labels.speedup} of {spread}")
     return clauses
 
 
@@ -280,8 +284,9 @@ def _nearly_best_clause(peak: Line, contest: Contest) -> str:
     speedup, *ends = interval(nearly, "speedup")
     reached = formats.bracketed(speedup, *ends)
     if any(map(is_missing, ends)):
-        reached = f"{formats.percent(PERCENT * speedup / peak['peak_speedup'])} of it"
-    return f"; {contest.counted(int(nearly[contest.unit]))} reach {reached}"
+        reached = f"{formats.percent(PERCENT * speedup / peak['peak_speedup'])} of this speedup"
+    count = int(nearly[contest.unit])
+    return f". {contest.counted(count)} {'reaches' if count == 1 else 'reach'} {reached}"
 
 
 def _speedup_range(peaks: Sequence[Line]) -> str:
@@ -294,14 +299,10 @@ def _speedup_range(peaks: Sequence[Line]) -> str:
 
 def _count_ends(ends: Sequence[str]) -> str:
     """Write how many of the unnamed curves end in each way, given the key of `ENDS` of each curve."""
-    if not ends:
-        return ""
-    curves = counted(len(ends), "other curve")
-    if len(set(ends)) == 1:
-        return f". The {curves} {ENDS[ends[0]][len(ends) > 1]}"
     numbers = {end: ends.count(end) for end in ENDS if end in ends}
-    clauses = listed(f"{number} {ENDS[end][number > 1]}" for end, number in numbers.items())
-    return f". The {curves}: {clauses}"
+    return "".join(
+        f". {counted(number, 'other curve')} {ENDS[end][number > 1]}" for end, number in numbers.items()
+    )
 
 
 def _end_in_words(peak: Line, contest: Contest) -> str:

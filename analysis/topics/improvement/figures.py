@@ -20,6 +20,7 @@ from analysis.presentation.sentences import too_few
 from analysis.presentation.style import FigureLabels
 from analysis.runs.frames import Line, as_lines, is_missing, percent_interval, unit_of
 from analysis.runs.kinds import side
+from analysis.topics.improvement.sentences import WITHHELD
 
 COLUMNS = 4
 ROW_HEIGHT = 0.3
@@ -146,7 +147,7 @@ def _improvement_text(row: Line) -> str:
 
 
 def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
-    sentences = [f"Improvement over {title}. Faster interconnects lie right of 0."]
+    sentences = [f"Improvement over {title}. Interconnects right of 0 are faster than this baseline."]
     if rows["processes_per_node"].notna().any():
         sentences.append("The baseline has the same number of processes per node.")
     if rows["improvement_low"].notna().any():
@@ -156,8 +157,8 @@ def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
             sentences.append("Hollow points have no interval.")
     else:
         inseparable = rows["verdict"].eq(INSEPARABLE).all()
-        why = INSEPARABLE if inseparable else too_few(rows["blocks"])
-        sentences.append(f"Hollow points have no interval, since {why}.")
+        why = WITHHELD[INSEPARABLE] if inseparable else too_few(rows["blocks"])
+        sentences.append(f"Hollow points have no interval, because {why}.")
     across = sorted({kind for kind in rows["kind"] if "/" in kind})
     if across:
         named = formats.listed([kind.replace("/", " and ") for kind in across])

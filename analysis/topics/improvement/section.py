@@ -28,7 +28,7 @@ def comparison(content: Content) -> Section | None:
     if not made["groups"]:
         if content.facts.study.unfinished:
             return None
-        why = "No two interconnects of kinds that may be compared were run at a common count."
+        why = "A comparison needs a common count of two interconnects whose kinds may be compared."
         text = " ".join(refused) or f"There is no comparison. {why}"
         return section("improvement", "Improvement over the baseline", [paragraph(text)])
     blocks = [*content.figures("improvement"), made]
@@ -51,10 +51,9 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         numbers(units_of(rows).capitalize(), _counts, "at_processes", "at_processes_other"),
         numbers("Improvement (%)", _improvement),
     ]
-    caption = (
-        "Improvement over the baseline at the baseline's peak, or at the nearest common count. If the "
-        "baseline is fastest on one process, the improvement is at the best count of the other interconnect. "
-        "Column “Average” shows the geometric mean over the common counts from 2 up to this count."
+    caption = f"Improvement over the baseline at the baseline's fastest count.{_other_counts(rows)}"
+    caption += (
+        " Column “Average” shows the geometric mean over the common counts from 2 to the compared count."
     )
     if improvement["improvement_low"].notna().any():
         caption += f" Brackets contain {labels.intervals(improvement)}."
@@ -64,11 +63,11 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))
     if is_simultaneous:
         fields.append(numbers("All at once (%)", _interval_alone("simultaneous")))
-        caption += " Column “All at once” shows wider intervals, which hold for all rows together."
+        caption += " Column “All at once” shows simultaneous intervals, which are wider."
     if has_same_computing:
         caption += (
-            " Column “With the same computing” shows the band under the assumption that computing takes "
-            "equally long over both interconnects."
+            " Column “With the same computing” shows the band if computing takes equally long over both "
+            "interconnects."
         )
     fields += [
         numbers("Average (%)", percent_cell("average")),
@@ -77,6 +76,18 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     ]
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
     return line_table(caption, fields, lines, _over_baseline(improvement, labels))
+
+
+def _other_counts(rows: pd.DataFrame) -> str:
+    """Say at which counts the rows are that are not at the peak of their baseline; empty without any."""
+    peaks = rows["baseline_peak_processes"]
+    is_elsewhere = rows["at_processes"] != peaks
+    text = ""
+    if (is_elsewhere & (peaks > 1)).any():
+        text += " Nodeworth uses the nearest common count if the other interconnect lacks this count."
+    if (is_elsewhere & (peaks == 1)).any():
+        text += " Nodeworth uses the other interconnect's fastest count if the baseline's is one process."
+    return text
 
 
 def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
@@ -89,15 +100,15 @@ def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
         numbers("Average (%)", percent_cell("average")),
     ]
     caption = (
-        "Means over the cases of the table above. The geometric mean is over the ratios of times. The plain "
-        "mean is over the percentages."
+        "Means over the cases of the table above. The geometric mean averages the ratios of times. The plain "
+        "mean averages the percentages."
     )
     if means["mean"].eq("weighted").any():
         caption += " The mean by the weights of the mix is a weighted geometric mean."
     if means["improvement_low"].notna().any():
         caption += (
-            f" Brackets contain {labels.confidence} intervals (Student's t). They treat the cases as a "
-            "random sample of similar cases, and are wide if there are few cases."
+            f" Brackets contain {labels.confidence} intervals (Student's t). The intervals treat the cases "
+            "as a random sample of similar cases."
         )
     if means["cases"].lt(3).any():
         caption += " Means over fewer than three cases have no interval."

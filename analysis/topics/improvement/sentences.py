@@ -37,8 +37,9 @@ from analysis.topics.quality.sentences import count_disturbed, mostly_disturbed
 from analysis.topics.topic import Headline, Page
 
 ROUNDED = "the difference lies within the rounding of the times"
-DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, and fewer than {MANY} runs do not show how much"
-WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
+DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, and the measure of this dependence needs {MANY} runs"
+ONE_FIRST = "all runs of one interconnect came before all runs of the other"
+WITHHELD = {INSEPARABLE: ONE_FIRST, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
 """Reasons for verdicts that replace a direction."""
 
 
@@ -57,15 +58,16 @@ def headline(page: Page) -> Headline | None:
 
 def each_at_its_best(contest: Contest, labels: Labels) -> str:
     """Compare interconnects, each at its best count, if the counts differ or decide on the direction."""
-    sentences = []
+    depending: list[str] = []
+    comparing: list[str] = []
     labels = replace(labels, given="with kind" if contest.peaks["kind"].nunique() > 1 else "without kind")
     for line in as_lines(contest.against_baseline(contest.improvement)):
         other, baseline = labels.compared(line), labels.baseline(line)
         counts, depends = (line["best_processes"], line["best_processes_other"]), directions_by_count(line)
         if depends:
-            sentences.append(
-                f"Whether {other} is faster than {baseline} depends on the count: {depends}. The runs do not "
-                "show which of these counts is best."
+            depending.append(
+                f"Whether {other} is faster than {baseline} depends on the number of {line['unit']}: "
+                f"{depends}. The runs do not show which of these counts is fastest."
             )
         is_judged = outcome(line["best_verdict"]) in ("faster", "slower", "not distinguishable")
         if not is_judged or (counts[0] == counts[1] and not depends):
@@ -75,14 +77,18 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
         names = [f"{other} with {other_best}", f"{baseline} with {best}"]
         verdict = str(line["best_verdict"])
         if verdict in ("faster", "slower"):
-            clause = f" is {verdict} than ".join(names)
+            sentence = f"{f' is {verdict} than '.join(names)}: {percent}."
         else:
-            clause = f"It is undecided whether {' or '.join(names)} is faster"
+            sentence = f"It is undecided whether {' or '.join(names)} is faster."
+            sentence += f" The estimate for {other} is {percent}."
             if line["best_low"] * line["best_high"] > 0:
-                percent += ", not distinguishable after Holm's correction"
-        sentences.append(f"{clause}, each at its best: {percent}.")
-    if len(sentences) > MOST:
-        sentences = [*sentences[:MOST], "tables/improvement.csv has the other comparisons of best with best."]
+                sentence += " The difference is not distinguishable after Holm's correction."
+        comparing.append(sentence)
+    sentences = [*depending, *comparing][:MOST]
+    if len(sentences) > len(depending):
+        sentences.append("Each interconnect uses its fastest count.")
+    if len(depending) + len(comparing) > MOST:
+        sentences.append("tables/improvement.csv has the other comparisons at the fastest counts.")
     return " ".join(sentences)
 
 
@@ -129,7 +135,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         not_compared(improvement, labels),
     )
     if compared.empty and not refused:
-        return "Which is faster: no two interconnects of kinds that may be compared were run."
+        return "Which is faster: unknown. The study has no two interconnects that may be compared."
     decided: list[str] = []
     decided_with_same_computing: list[str] = []
     undecided: dict[str, list[str]] = {}
@@ -144,9 +150,9 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         if len(lines) == 1:
             case, why = labels.case(lines[0]["case"]), _why_undecided(rows)
             open_pair = f"{labels.compared(lines[0])} is not clearly faster or slower than {baseline}"
-            single.append(f"{open_pair} {_at(lines)} in {case} ({why})")
+            single.append(f"{open_pair} {_at(lines)} in {case}. Reason: {why}")
         else:
-            why = f"{_why_undecided(rows)}, in {_cases(rows['case'], facts)}"
+            why = f"in {_cases(rows['case'], facts)}. Reason: {_why_undecided(rows)}"
             undecided.setdefault(why, []).append(baseline)
         words = map(direction_with_same_computing, lines)
         same_computing = [{**line, "verdict": word} for line, word in zip(lines, words, strict=True) if word]
@@ -155,17 +161,24 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
             decided_with_same_computing.append(f"if computing takes equally long over both, {text}")
     clauses = decided[:MOST]
     if len(decided) > MOST:
-        clauses.append(f"for {counted(len(decided) - MOST, 'other baseline')} see the tables")
+        clauses.append(f"the tables show {counted(len(decided) - MOST, 'other baseline')}")
     for why, names in undecided.items():
         clauses.append(
             f"no interconnect is clearly faster or slower than {named_or_counted(names, 'other baseline')} "
-            f"at the compared counts ({why})"
+            f"{why}"
         )
     clauses += [*single[:MOST], *decided_with_same_computing[:MOST]]
     if len(refused) > MOST:
-        refused = [*refused[: MOST - 1], f"{len(refused) - MOST + 1} more comparisons are not made either"]
-    text = f"Which is faster: {'; '.join([*clauses, *refused])}."
-    return f"{text} Run fewer processes per node to compare them." if refused else text
+        refused = [*refused[: MOST - 1], f"{len(refused) - MOST + 1} more comparisons are not made"]
+    first, *others = [*clauses, *refused]
+    text = f"Which is faster: {'. '.join([first, *map(_capital, others)])}."
+    return f"{text} Runs with fewer processes per node would allow this comparison." if refused else text
+
+
+def _capital(clause: str) -> str:
+    """Begin a clause with a capital letter, unless it begins with the name of an interconnect."""
+    own = clause.startswith(("if computing ", "no interconnect ", "the tables "))
+    return f"{clause[:1].upper()}{clause[1:]}" if own else clause
 
 
 def not_compared(improvement: pd.DataFrame, labels: Labels) -> list[str]:
@@ -199,13 +212,13 @@ def system_sentences(improvement: pd.DataFrame, content: Content) -> list[str]:
         for other, names in others.items():
             if other == node:
                 sentences.append(
-                    f"{listed([baseline, *names])} have equal nodes ({node}), so the comparison is between "
+                    f"{listed([baseline, *names])} have equal nodes: {node}. The comparison is between "
                     "interconnects and their software."
                 )
             else:
                 sentences.append(
-                    f"{baseline} ran on {node} nodes. {listed(names)} ran on {other} nodes. The "
-                    "comparison is therefore between systems, which also differ in processor, cores or price."
+                    f"{baseline} ran on {node} nodes. {listed(names)} ran on {other} nodes. The compared "
+                    "systems therefore also differ in processor, cores or price."
                 )
     return sentences
 
@@ -219,17 +232,20 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
     baseline = facts.interconnect(str(contest.baseline)).node_type
     types = [facts.interconnect(line["interconnect"]).node_type for line in compared]
     if baseline is None or None in types:
-        return "The study does not state each node_type: unless all nodes are equal, it compares systems."
+        return (
+            "The study does not state the node_type of each interconnect. Different nodes may therefore "
+            "explain differences in speed."
+        )
     equal = [line for line, other in zip(compared, types, strict=True) if other == baseline]
     if len(equal) == len(compared):
-        return f"The compared interconnects have equal nodes ({baseline}), but their software may differ."
+        return f"All compared interconnects have equal nodes: {baseline}. The software may differ."
     if not equal:
-        return "The nodes differ in more than the interconnect: this compares systems."
+        return "The compared systems differ in their nodes and in their interconnects."
     names = named_or_counted(map(labels.compared, equal))
     name = labels.baseline(equal[0])
     return (
-        f"{names} and {name} have equal nodes ({baseline}), but their software may differ. The other "
-        f"comparisons with {name} are between systems with different nodes."
+        f"{names} and {name} have equal nodes: {baseline}. The software may differ. All other comparisons "
+        f"with {name} are between systems with different nodes."
     )
 
 
@@ -261,8 +277,7 @@ def _fastest_over(
         kind = side(str(best_lines[0]["kind"]), 1)
         all_cases = _cases(cases, facts, f"{kind} case")
         if len(best_lines) == 1:
-            where += f" in {labels.case(best_lines[0]['case'])}"
-            remarks.append(f"1 of the {all_cases}")
+            where += f" in {labels.case(best_lines[0]['case'])}, 1 of the {all_cases}"
         elif len(best_lines) == number_of_cases:
             count = formats.whole(number_of_cases)
             where += f" in {all_cases.replace(count, formats.all_of(number_of_cases), 1)}"
@@ -277,7 +292,8 @@ def _fastest_over(
     if not by_name:
         return text
     others = percents(line["improvement_percent"] for rows in by_name.values() for line in rows)
-    return f"{text}, {named_or_counted(by_name, 'other')} by {others}"
+    verb = "is" if len(by_name) == 1 else "are"
+    return f"{text}. {named_or_counted(by_name, 'other interconnect')} {verb} {others} {word} than {baseline}"
 
 
 def _at(lines: Sequence[Line]) -> str:
@@ -285,9 +301,9 @@ def _at(lines: Sequence[Line]) -> str:
     at_best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
     counts = {line["at_processes"] for line in lines}
     if len(counts) > 1:
-        return "at the baseline's best counts" if at_best else "at the counts that the tables name"
-    best = "the baseline's best count of " if at_best else ""
-    return f"at {best}{counts_of(lines[0]['unit'], *counts)}"
+        return "at the baseline's fastest counts" if at_best else "at the counts that the tables name"
+    best = ", the baseline's fastest count" if at_best else ""
+    return f"at {counts_of(lines[0]['unit'], *counts)}{best}"
 
 
 def _why_undecided(rows: pd.DataFrame) -> str:
@@ -295,7 +311,7 @@ def _why_undecided(rows: pd.DataFrame) -> str:
     reasons = {
         "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to decide",
         "not distinguishable": "the differences may be noise",
-        "within the band": "the band holds both directions",
+        "within the band": "the band includes both directions",
         **WITHHELD,
         "^faster$|^slower$": MEDIANS_DISAGREE,
         DEPENDS_ON_COUNT: DEPENDS_ON_COUNT,

@@ -69,7 +69,16 @@ def payoff_sentence(tables: Tables, contests: Sequence[Contest], labels: Labels)
     if "hybrid" in tables:
         clauses += [f"processes × threads: {text}" for text in most_threads(tables["hybrid"], labels)]
     clauses += link_prices(tables["cost"], labels, MOST) if "cost" in tables else []
-    return f"What pays: {'; '.join(clauses)}." if clauses else ""
+    if not clauses:
+        return ""
+    first, *others = clauses
+    return f"What pays: {'. '.join([first, *map(_capital, others)])}."
+
+
+def _capital(clause: str) -> str:
+    """Begin a clause with a capital letter, unless it begins with the name of an interconnect."""
+    own = clause.startswith(("at ", "buy ", "it is undecided ", "no interconnect ", "processes ", "the price "))
+    return f"{clause[:1].upper()}{clause[1:]}" if own else clause
 
 
 def _purchase_clauses(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
@@ -88,11 +97,11 @@ def _purchase_clauses(tables: Tables, headline: Contest, labels: Labels) -> list
     if in_headline.empty:
         return []
     price = node_price(in_headline.iloc[0].to_dict())
-    text = f"in {labels.case(headline.case)}, at {price} per node, {_which_pay(in_headline, labels)}"
+    text = f"at {price} per node, {_which_pay(in_headline, labels)} in {labels.case(headline.case)}"
     if in_others["case"].nunique() == 1:
-        return [f"{text}; in {labels.case(in_others['case'].iloc[0])}, {_which_pay(in_others, labels)}"]
+        return [text, f"{_which_pay(in_others, labels)} in {labels.case(in_others['case'].iloc[0])}"]
     cases = in_others.groupby("case")["verdict"].agg(_whether_any_pays).value_counts(sort=False)
-    return [text + "".join(f", in {counted(n, 'other case')} {outcome}" for outcome, n in cases.items())]
+    return [text, *(f"{outcome} in {counted(n, 'other case')}" for outcome, n in cases.items())]
 
 
 def _best_purchase(purchase: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
@@ -101,9 +110,9 @@ def _best_purchase(purchase: pd.DataFrame, best: pd.DataFrame, labels: Labels) -
     name = labels.interconnect(line["interconnect"], line["kind"])
     rivals = purchase.groupby(CHOICE, dropna=False).get_group(tuple(line[key] for key in CHOICE))
     alternatives = int(rivals["may_be_best"].fillna(False).sum()) - 1
-    unsure = f", although {counted(alternatives, 'other cluster')} may be as good" if alternatives > 0 else ""
+    unsure = f". {counted(alternatives, 'other cluster')} may be as good" if alternatives > 0 else ""
     unsure = UNSURE if is_missing(line["may_be_best"]) else unsure
-    return f"for {limits(line)} buy {counted(int(line['nodes']), 'node')} with {name}{unsure}"
+    return f"buy {counted(int(line['nodes']), 'node')} with {name} for at most {limits(line)}{unsure}"
 
 
 def _which_pay(verdicts: pd.DataFrame, labels: Labels) -> str:
@@ -121,8 +130,9 @@ def _which_pay(verdicts: pd.DataFrame, labels: Labels) -> str:
 def _whether_any_pays(verdicts: pd.Series) -> str:
     """State whether any interconnect of a case pays, from the verdicts of the case."""
     outcomes = {
-        "pays": "one or more pay",
-        "would pay": "one or more would pay",
-        "undecided": "one or more may pay",
+        "pays": "at least one interconnect pays",
+        "would pay": "at least one interconnect would pay",
+        "undecided": "at least one interconnect may pay",
     }
-    return next((text for word, text in outcomes.items() if verdicts.str.startswith(word).any()), "none pays")
+    found = (text for word, text in outcomes.items() if verdicts.str.startswith(word).any())
+    return next(found, "no interconnect pays")

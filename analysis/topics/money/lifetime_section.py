@@ -123,7 +123,7 @@ def scope_sentence(lifetime: Lifetime) -> str:
     excluded = [*(name for name, given in optional.items() if not given), "space", "staff"]
     text = f"Costs include {listed(included)}, but not {listed(excluded)}."
     if lifetime.energy_price and not lifetime.ports:
-        text += " Energy is that of nodes only, because the study does not state the power of ports."
+        text += " The energy excludes ports, because the study does not state their power."
     return text
 
 
@@ -138,16 +138,18 @@ def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
     rows = cost[cost["lifetime_cost"].notna()].sort_values("lifetime_cost", kind="stable")
     if rows.empty:
         return []
-    costs = "; ".join(
-        f"{priced(line, 'lifetime_cost')} with {labels.interconnect(line['interconnect'])} ({_parts(line)})"
-        for line in rows.to_dict("records")
-    )
     first = cost.iloc[0]
     years = "year" if first["lifetime_years"] == 1 else "years"
     period = f"{formats.exact(first['lifetime_years'])}{formats.SPACE}{years}"
+    verb = "costs" if first["nodes"] == 1 else "cost"
+    costs = [
+        f"{nodes(first['nodes'])} with {labels.interconnect(line['interconnect'])} {verb} "
+        f"{priced(line, 'lifetime_cost')} over {period}: {_parts(line)}."
+        for line in rows.to_dict("records")
+    ]
     has_ranges = rows["lifetime_cost_low"].notna().any()
-    brackets = " Brackets are the range of all inputs together." if has_ranges else ""
-    return [f"Over {period}, a cluster of {nodes(first['nodes'])} costs {costs}.{brackets}"]
+    brackets = ["Brackets contain the range of all inputs together."] if has_ranges else []
+    return [" ".join([*costs, *brackets])]
 
 
 def _parts(line: Line) -> str:
@@ -177,17 +179,19 @@ def saving_sentences(highest: pd.DataFrame, means: pd.DataFrame, labels: Labels)
     for _, rows in ordered.groupby([*BASELINE, "interconnect"], sort=False, dropna=False):
         first = rows.iloc[0].to_dict()
         name, baseline = pair_names(first, labels)
-        text, verdicts = f"At equal speed, {name} instead of {baseline}", _verdicts(rows["lifetime_verdict"])
+        text, verdicts = f"{name} instead of {baseline}", _verdicts(rows["lifetime_verdict"])
         percents = rows["lifetime_saving_percent"].dropna()
         if len(percents):
             saving = mean_saving(percents)
             size = formats.percent(abs(saving))
-            text += f" saves {size}" if saving > 0 else f" costs {size} more"
+            text += f" saves {size} at equal speed" if saving > 0 else f" costs {size} more at equal speed"
             if len(rows) > 1:
                 text += f" (geometric mean of {counted(len(percents), 'case')})"
-            text += ": it"
+            text += f". {name} {verdicts}"
+        else:
+            text += f" {verdicts} at equal speed"
         pair_means = means[(means[PAIR] == [first[key] for key in PAIR]).all(axis=1)]
-        sentences.append(f"{text} {verdicts}.{_decision(pair_means, labels)}")
+        sentences.append(f"{text}.{_decision(pair_means, labels)}")
     return sentences
 
 
@@ -213,8 +217,8 @@ def _decision(means: pd.DataFrame, labels: Labels) -> str:
     ends = f"{low} to {high}" if largest["input"] == RUNS else f"{low} at its minimum, {high} at its maximum"
     deciding = [input_name(str(decisive), labels) for decisive in means.loc[means["decides"], "input"]]
     text = (
-        f"{listed(deciding, 'or')} alone changes the sign of the saving"
+        f"The sign of the saving changes with {listed(deciding, 'or')} alone"
         if deciding
-        else "no single input changes the sign of the saving"
+        else "No single input changes the sign of the saving"
     )
-    return f" The saving depends most on the {name} ({ends}); {text}."
+    return f" The saving depends most on the {name}: {ends}. {text}."

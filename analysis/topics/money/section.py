@@ -65,8 +65,8 @@ def pays(content: Content) -> Section | None:
     scope = "Prices exclude power, space, staff and licences."
     if economics.lifetime:
         scope = (
-            "Cost, energy and CO₂ per job are in tables/value.csv. The number of nodes, the number of years "
-            "and the price of energy from which an interconnect pays are in tables/break_even.csv."
+            "tables/value.csv has cost, energy and CO₂ per job. tables/break_even.csv has the number of nodes, "
+            "the number of years and the price of energy from which an interconnect pays."
         )
     blocks.append(paragraph(f"{scope} All rows are in tables/cost.csv, value.csv and break_even.csv."))
     return section("money", "Does it pay?", blocks)
@@ -138,8 +138,7 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
     if members.empty:
         return []
     caption = (
-        "The Pareto set of each case: no other point of the case is both as cheap and as fast as a point of "
-        "the set."
+        "The Pareto set of each case. Every point that is faster than a point of the set costs more."
     )
     if len(members) > MOST_ROWS:
         groups = members.groupby(["case", "compared_kinds"])

@@ -19,7 +19,7 @@ from analysis.topics.money.exchange import UNTESTED
 from analysis.topics.prices.books import INTERPOLATED, NO_NEED
 
 VERDICTS = ("pays", "undecided", "does not pay", *UNTESTED)
-UNSURE = " (differences are not tested)"
+UNSURE = ". The differences are not tested"
 _VERBS = {"undecided": "may pay"}
 """Words of a sentence for verdicts that are not verbs."""
 CHOICE = ["compared_kinds", "budget", "site"]
@@ -81,14 +81,14 @@ def link_prices(cost: pd.DataFrame, labels: Labels, most: int) -> list[str]:
         return []
     ends = rows.groupby("interconnect", sort=False)["interconnect_price_per_node"].agg(["min", "max"])
     prices = listed(
-        f"{labels.interconnect(name)} costs {formats.spanned(money(low), money(high))}"
+        f"{formats.spanned(money(low), money(high))} for {labels.interconnect(name)}"
         for name, low, high in ends.sort_values(["min", "max"]).itertuples()
     )
     if len(ends) > most:
-        span = formats.spanned(money(ends["min"].min()), money(ends["max"].max()))
-        prices = f"an interconnect costs {span}"
+        prices = formats.spanned(money(ends["min"].min()), money(ends["max"].max()))
     sizes = formats.spanned(formats.whole(rows["nodes"].min()), formats.whole(rows["nodes"].max()))
-    return [f"in clusters of {sizes} nodes, {prices} {rows['currency'].iloc[0]} per node"]
+    currency = rows["currency"].iloc[0]
+    return [f"the price of an interconnect in {currency} per node is {prices}, in clusters of {sizes} nodes"]
 
 
 def unpriced_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
@@ -158,7 +158,7 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
         name, baseline = pair_names(rows.iloc[0].to_dict(), labels)
         names_by_verdicts.setdefault((baseline, listed(verdicts)), []).append(name)
     return [
-        f"{_each(names)} {verdicts} (instead of {baseline})."
+        f"{_each(names)} instead of {baseline} {verdicts}."
         for (baseline, verdicts), names in names_by_verdicts.items()
     ]
 
@@ -200,7 +200,7 @@ def _purchase_sentence(rows: pd.DataFrame, labels: Labels, several_kinds: bool) 
     budget = f"For at most {limits(first)}{kinds}"
     is_best = rows["best"].fillna(False)
     if not is_best.any():
-        return f"{budget}, you can buy none of the clusters that were run."
+        return f"{budget}, you cannot buy a cluster that was run."
     row = rows[is_best].iloc[0].to_dict()
     name = labels.interconnect(row["interconnect"], row["kind"])
     mean = formats.bracketed(*interval(row, "mean_speedup"))

@@ -31,7 +31,7 @@ def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing
     caption = (
         "Saving in percent of the baseline's total cost, at the baseline's highest speedup. For each pair "
         "of bars, one input is at its minimum or its maximum. The thin line is the saving with all inputs "
-        "at their stated values. Left of 0 the interconnect costs more. The numbers on the right are the "
+        "at their stated values. The interconnect costs more left of 0. The numbers on the right are the "
         "savings at the minimum and at the maximum."
     )
     alt = "Saving over the years in percent, for each input at its minimum and at its maximum."

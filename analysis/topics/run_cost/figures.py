@@ -48,13 +48,12 @@ def _figure(
     rows = pd.concat([rows for _, rows in panels])
     currency, lines = rows["currency"].iloc[0], -(-len(panels) // COLUMNS)
     caption = (
-        "Cost of a run against its time to solution. Numbers are nodes. The grey line joins the Pareto "
-        "front: no other measured run is both as fast and as cheap as a run on the front. "
+        "Cost of a run against its time to solution. Numbers at the points are nodes. The grey line joins "
+        "the Pareto front. Every run that is faster than a run on the front costs more. "
     )
     if rows["cost_low"].notna().any():
-        caption += (
-            f"Bars of the cost are {labels.intervals(rows, times=True)} and include the range of the price. "
-        )
+        caption += f"Bars of the cost are {labels.intervals(rows, times=True)}. "
+        caption += "The bars include the range of the price. "
     if rows["cost_low"].isna().any():
         caption += "Hollow points have no interval. "
     if facts.run_costs and (facts.run_costs.deadlines or facts.run_costs.budgets):

@@ -40,11 +40,14 @@ from analysis.topics.run_cost.sentences import (
 from analysis.topics.run_cost.tables import BUDGET, DEADLINE, SAME_SPEED
 from analysis.topics.topic import Headline, Page
 
-WEAK = "Run costs need strong scaling: in weak scaling a run on more nodes does more work."
+WEAK = (
+    "Nodeworth compares costs of runs only in strong scaling. In weak scaling, a run on more nodes does more "
+    "work."
+)
 
 SCOPE = (
-    "The cost of a run is the price of its node hours, for the recorded time. It excludes start-up, storage, "
-    "network traffic and idle nodes."
+    "The cost of a run is its recorded time × its nodes × the price per node hour. The cost excludes "
+    "start-up, storage, network traffic and idle nodes."
 )
 
 
@@ -74,11 +77,13 @@ def run_cost_section(content: Content) -> Section | None:
     if is_asked.any():
         blocks.append(
             _choice_table(
-                choices[is_asked], "The best choice of each system for each deadline and budget.", labels
+                choices[is_asked], "Best choice of each system for each deadline and budget.", labels
             )
         )
     rest = _choice_table(
-        choices[~is_asked], "Nodes with which each system is as fast or as cheap as another system.", labels
+        choices[~is_asked],
+        "Number of nodes with which each system is as fast or as cheap as another system.",
+        labels,
     )
     blocks.append(on_screen(rest))
     return section("run_cost", "What does a run cost?", blocks)
@@ -136,10 +141,9 @@ def _price_table(costs: pd.DataFrame, labels: Labels) -> Block:
         texts("Source", stated, "price_source"),
     ]
     currency = costs["currency"].iloc[0]
-    caption = (
-        f"Price per node hour in {currency}. If a price has a range (in brackets), the intervals of costs "
-        "include this range."
-    )
+    caption = f"Price per node hour in {currency}."
+    if any("[" in amount(line, "node_hour_price") for line in lines):
+        caption += " Brackets contain the range of a price. The intervals of costs include this range."
     return line_table(caption, fields, lines, of_cases=False)
 
 
@@ -163,7 +167,7 @@ def _choice_table(choices: pd.DataFrame, caption: str, labels: Labels) -> Block:
     ]
     lines = [line for answers in by_question(choices) for line in answers]
     caption += (
-        " Nodes are whole numbers and may lie between measured numbers. ▸ marks the best system. "
+        " A number of nodes may lie between measured numbers. ▸ marks the best system. "
         f"Brackets contain {labels.intervals(choices)}."
     )
     if len(lines) > MOST_ROWS:

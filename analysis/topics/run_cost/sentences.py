@@ -19,8 +19,8 @@ from analysis.topics.run_cost.tables import BUDGET, DEADLINE, LAST, SAME_SPEED
 
 QUESTION = ["case", "compared_kinds", "question", "value", "of_system"]
 """Columns that identify a question of the table ``run_choices``."""
-WITHIN = "Within the measured ranges of nodes"
-"""Start of an answer: nobody knows whether a system is cheaper or faster on numbers outside its range."""
+WITHIN = "within the measured ranges of nodes"
+"""Range of an answer: nobody knows whether a system is cheaper or faster on numbers outside its range."""
 
 
 def by_question(choices: pd.DataFrame) -> Iterator[Sequence[Line]]:
@@ -52,20 +52,24 @@ def extremes(costs: pd.DataFrame, labels: Labels) -> list[str]:
                 rows.sort_values([name, other], kind="stable").iloc[0].to_dict()
                 for name, other in (("cost", "seconds"), ("seconds", "cost"))
             )
-            text = f"{labels.case(case)}: the cheapest run, by estimate, took {_run(cheapest, labels)}"
+            text = f"{labels.case(case)}: {on_nodes(cheapest, labels)} is cheapest by estimate"
             if (cheapest["interconnect"], cheapest["nodes"]) == (fastest["interconnect"], fastest["nodes"]):
-                sentences.append(f"{text}. It is also the fastest run.")
+                sentences.append(f"{text}, and is also fastest. {_run(cheapest)}.")
                 continue
             largest = rows.loc[rows["interconnect"] == fastest["interconnect"], "nodes"].max()
-            last = f"; {LAST}" if fastest["nodes"] == largest else ""
-            sentences.append(f"{text}. The fastest run took {_run(fastest, labels)}{last}.")
+            last = f" {_sentence(LAST)}" if fastest["nodes"] == largest else ""
+            rival = f"{on_nodes(fastest, labels)} is fastest. {_run(fastest)}."
+            sentences.append(f"{text}. {_run(cheapest)}. {rival}{last}")
     return sentences
 
 
-def _run(line: Line, labels: Labels) -> str:
-    """Describe a run: its system, nodes, time and cost."""
-    where = on_nodes(line, labels)
-    return f"{formats.seconds(line['seconds'])} with {where} and cost {priced(line, 'cost')}"
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}."
+
+
+def _run(line: Line) -> str:
+    """Write the time and the cost of a run."""
+    return f"A run takes {formats.seconds(line['seconds'])} and costs {priced(line, 'cost')}"
 
 
 def on_nodes(line: Line, labels: Labels) -> str:
@@ -79,25 +83,24 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
     condition = f"{title[:1].lower()}{title[1:]}"
     in_time = best["question"] == DEADLINE
     if is_missing(best["seconds"]):
-        return f"{WITHIN}, no system runs {condition}."
+        return f"No system runs {condition} {WITHIN}."
     relation = "costs least" if in_time else "has the lowest median time"
-    text = f"{WITHIN}, {labels.curve(best)} {relation} {condition}: {_detail(best)}"
+    text = f"{labels.curve(best)} {relation} {condition}, {WITHIN}. A run {_detail(best)}."
     if best["note"] == LAST:
-        text += f" ({LAST})"
+        text += f" {_sentence(LAST)}"
     reached = [line for line in others if not is_missing(line["seconds"])]
     if reached:
-        text += f". Next is {labels.curve(reached[0])}: {_detail(reached[0])}"
+        text += f" Next is {labels.curve(reached[0])}: a run {_detail(reached[0])}."
     elif others:
-        text += (
-            f". No other system {'is as fast' if in_time else 'is as cheap'} at any measured number of nodes"
-        )
-    return f"{text}."
+        rivals = "The other system is" if len(others) == 1 else "All other systems are"
+        text += f" {rivals} {'slower' if in_time else 'more expensive'} at every measured number of nodes."
+    return text
 
 
 def _detail(line: Line) -> str:
     """Write the nodes, cost and time of a choice, with their intervals."""
     cost = f"{money(line['cost'])}{cost_interval(line)}{SPACE}{line['currency']}"
-    return f"{needed_nodes(line)}, {cost}, {time_of_choice(line)}"
+    return f"with {needed_nodes(line)} costs {cost} and has a {time_of_choice(line)}"
 
 
 def time_of_choice(line: Line) -> str:
@@ -109,7 +112,7 @@ def time_of_choice(line: Line) -> str:
     seconds = (
         formats.number(line["seconds"]) if needs_range else formats.bracketed(*interval(line, "seconds"))
     )
-    return f"median {seconds}{formats.THIN}s"
+    return f"median time of {seconds}{formats.THIN}s"
 
 
 def needed_nodes(line: Line) -> str:
@@ -151,7 +154,7 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
         return ""
     costs = f"{priced(best, 'cost')} instead of {priced(own, 'cost')}"
     if best["cost_high"] >= own["cost_low"]:
-        cost_sentence = f"costs {costs}; the intervals overlap"
+        cost_sentence = f"costs {costs}. The intervals of the two costs overlap"
     else:
         saved = formats.percent(100 * (1 - best["cost"] / own["cost"]))
         cost_sentence = f"costs {saved} less: {costs}"
@@ -160,7 +163,7 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
         f"{formats.seconds(line['seconds'])}"
         for line in (best, own)
     )
-    return f"{mine}, and {theirs}. A run with {labels.curve(best)} {cost_sentence}."
+    return f"{mine}. {theirs}. A run with {labels.curve(best)} {cost_sentence}."
 
 
 def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> list[str]:
@@ -169,8 +172,7 @@ def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> l
     asked = of_case[of_case["question"].isin([DEADLINE, BUDGET])]
     case = labels.case(contest.case)
     if not asked.empty:
-        first = answer(next(by_question(asked)), labels)
-        return [f"Cost of a run of {case}: {first[:1].lower()}{first[1:]}"]
+        return [f"Cost of a run of {case}: {answer(next(by_question(asked)), labels)}"]
     equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
     equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
     sentences = filter(None, (same_speed(lines, labels) for lines in equal))
