@@ -169,9 +169,8 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     if "candidates" in untestable and (untestable["candidates"] > 1).any():
         needed_text += ", because the blocks do not show at which count a baseline is fastest"
     return [
-        f"{which} of {quantities} {verb} too few blocks for a verdict: "
-        f"{listed(map(str, blocks), 'or')}{formats.SPACE}{noun}. A verdict after Holm's correction needs "
-        f"{needed_text}."
+        f"{which} of {quantities} {verb} too few blocks for a verdict after Holm's correction: "
+        f"{listed(map(str, blocks), 'or')}{formats.SPACE}{noun}. A verdict needs {needed_text}."
     ]
 
 

@@ -41,9 +41,9 @@ ORIGINS = {
         "Simulated points are predictions from replayed traces. Simulated points have a band, but no test. "
         "docs/validation.md states the errors of such predictions"
     ),
-    "published": "Published runs were imported from other sources",
+    "published": "",
 }
-"""How times of each kind came about, unless the kind says it."""
+"""How times of each kind came about, unless its name says so."""
 CONDITIONS = {
     "block": ("blocks", "the runs of a block were made together, in no fixed order"),
     "started": ("start times", "the runs were independent"),
@@ -201,21 +201,19 @@ def _count_withheld(reasons: Sequence[str]) -> str:
     )
 
 
-def _count_by_kind(valid: pd.DataFrame) -> str:
-    """Count valid runs by kind: ``32 measured runs and 14 simulated points``."""
-    numbers = {kind: int((valid["kind"] == kind).sum()) for kind in ORIGINS}
-    return listed(
-        counted(number, f"{kind} {'point' if kind == 'simulated' else 'run'}")
-        for kind, number in numbers.items()
-        if number
-    )
+def _count_by_kind(valid: pd.DataFrame, published: str = "published") -> str:
+    """Count valid runs by kind, with a word for published runs: ``8 measured runs and 4 simulated points``."""
+    words = {kind: f"{kind} run" for kind in ORIGINS}
+    words |= {"simulated": "simulated point", "published": f"{published} run"}
+    numbers = {kind: int((valid["kind"] == kind).sum()) for kind in words}
+    return listed(counted(number, words[kind]) for kind, number in numbers.items() if number)
 
 
 def count_runs(runs: pd.DataFrame) -> str:
     """Count the valid runs of each kind, then the invalid, outdated and disturbed runs."""
     valid = runs[runs["valid"]]
     kinds = set(valid["kind"])
-    counts = [_count_by_kind(valid), *(origin for kind, origin in ORIGINS.items() if kind in kinds)]
+    counts = [_count_by_kind(valid, "imported"), *(origin for kind, origin in ORIGINS.items() if kind in kinds)]
     counts = list(filter(None, counts))
     if invalid := invalid_runs(runs):
         counts.append(invalid)

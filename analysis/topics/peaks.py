@@ -282,7 +282,7 @@ def _nearly_best_clause(peak: Line, contest: Contest) -> str:
     if nearly is None:
         return ""
     speedup, *ends = interval(nearly, "speedup")
-    reached = formats.bracketed(speedup, *ends)
+    reached = f"a speedup of {formats.bracketed(speedup, *ends)}"
     if any(map(is_missing, ends)):
         reached = f"{formats.percent(PERCENT * speedup / peak['peak_speedup'])} of this speedup"
     count = int(nearly[contest.unit])

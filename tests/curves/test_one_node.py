@@ -91,7 +91,7 @@ class TestReport:
         text = sentences_of(part(report, "words"))
         reason = f"swift is not compared with slow in duct: 8 processes over swift {ONE_NODE}."
         assert f"Which is faster: {reason}" in text
-        assert "Nodes saved: unknown; nothing is compared." in text
+        assert "Nodes saved: unknown. Nothing is compared." in text
         assert "% faster" not in text and "saving" not in text
         (table,) = blocks(part(report, "answer"), "table")
         assert {row[0]: row[-1] for row in cells(table)} == {
@@ -108,7 +108,7 @@ class TestReport:
         report = make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
         text = sentences_of(part(report, "words"))
         assert (
-            "third is 50 % faster than slow at the baseline's best count of 8 processes; swift is not compared"
+            "third is 50 % faster than slow at 8 processes, the baseline's fastest count. swift is not compared"
             in text
         )
 

@@ -184,6 +184,7 @@ def turns(tmp_path_factory):
 
 SEPARATE = ["after_paired", "before_paired", "after", "numbered"]
 INSEPARABLE = "time and interconnect cannot be separated"
+ONE_FIRST = "all runs of one interconnect came before all runs of the other"
 
 
 def test_runs_one_after_the_other_have_no_verdict(turns):
@@ -200,7 +201,7 @@ def test_runs_one_after_the_other_have_no_verdict(turns):
 
 
 def test_page_one_states_the_reason(turns):
-    assert INSEPARABLE in turns.says("words")
+    assert ONE_FIRST in turns.says("words")
 
 
 def test_runs_by_turns_have_their_verdict(turns):
@@ -221,7 +222,8 @@ def test_unknown_turns_are_stated(turns):
     notes = turns.table("improvement")["note"]
     unknown = notes[notes.str.contains("took turns", na=False)]
     assert set(unknown.index) == {"sorted", "repeated", "files"}
-    assert "In 3 comparisons, it is unknown whether the interconnects took turns" in turns.says("words")
+    stated = "The data of 3 comparisons do not show whether the runs of the interconnects alternated."
+    assert stated in turns.says("words")
 
 
 MONEY = """
@@ -248,8 +250,8 @@ def test_no_purchase_is_certain_if_time_explains_the_difference(tmp_path, after)
     pays = results.table("break_even")["verdict"].str.removeprefix("would ").tolist()
     assert results.table("break_even")["saving_low"].isna().all() == after
     assert results.table("purchase", "interconnect")["may_be_best"].isna().all() == after
-    assert ("(differences are not tested)" in results.says("words")) == after
-    assert "pay" in pays[-1] and (INSEPARABLE in results.says("words")) == after
+    assert ("The differences are not tested." in results.says("words")) == after
+    assert "pay" in pays[-1] and (ONE_FIRST in results.says("words")) == after
 
 
 # --- to what step times are rounded ---

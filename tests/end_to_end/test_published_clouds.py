@@ -42,10 +42,10 @@ def test_systems_are_compared_by_nodes(study_folder):
     assert nodes["google_gke"].dropna().to_dict() == {64: 32.8, 128: 44.4}
     assert nodes["google_compute_engine"].dropna().to_dict() == {128: 51.9, 256: 95.8}
     report = json.dumps(json.loads((tables.parent / "report.json").read_text()), ensure_ascii=False)
-    assert "have equal nodes (hpc6a.48xlarge), so the comparison is between interconnects" in report
-    assert "The comparison is therefore between systems" in report
+    assert "have equal nodes: hpc6a.48xlarge. The comparison is between interconnects" in report
+    assert "The compared systems therefore also differ in processor" in report
     # All MiniFE runs of AKS without a placement group precede those with it, by four days.
-    assert "time and interconnect cannot be separated. The imported" in report
+    assert "all runs of one interconnect came before all runs of the other. The imported" in report
     # MiniFE has no verdict, so the sentence is about LAMMPS.
     assert "The imported data have no start times" in report and "data have start times" not in report
 

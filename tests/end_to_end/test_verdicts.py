@@ -243,7 +243,7 @@ def test_sentences_of_the_report(tables):
     sentences = tables[1]
     assert "has the opposite sign to the medians of all runs" in sentences
     assert (
-        "1 of 13 tests of improvements cannot show faster or slower after Holm's correction with 4 blocks"
+        "1 of 13 tests of improvements has too few blocks for a verdict after Holm's correction: 4 blocks"
         in sentences
     )
     assert "within one block only" not in sentences

@@ -48,8 +48,9 @@ def test_terminal_and_page_one_offer_the_same_blocks_in_the_same_time(tmp_path, 
     (line,) = closing(tmp_path, study)
     start, offer = line.split(": ", 1)
     needed = int(tables["improvement"]["blocks_needed"].max())  # three blocks decide nothing: no look
-    assert start == "open comparisons" and offer.startswith(f"{needed - 3} more blocks, about 2 minutes, ")
-    assert offer.endswith(f"(./run-study {facts.study.file} --config blocks={needed})")
+    assert start == "open comparisons"
+    assert offer.startswith(f"{needed - 3} more blocks take about 2 minutes and ")
+    assert offer.endswith(f": ./run-study {facts.study.file} --config blocks={needed}")
     page_one = plain(how_sure(runs, tables, find_contests(tables, []), facts))
     assert page_one.endswith(f". {offer}.")
 
@@ -78,17 +79,18 @@ def wanting(study, blocks):
 
 def test_blocks_up_to_ten_times_the_present_blocks_are_offered(tmp_path, scattered):
     (line,) = closing(tmp_path, wanting(scattered, 120))
-    assert "open comparisons: 108 more blocks, about " in line and "would narrow all open intervals" in line
+    assert "open comparisons: 108 more blocks take about " in line
+    assert "would narrow all open intervals" in line
 
 
 def test_absurdly_many_blocks_are_not_offered(tmp_path, scattered):
     runs, tables, facts = wanting(scattered, 34_694)
-    remedy = "more blocks would take too long; more steps per run would narrow the intervals"
+    remedy = "more blocks would take too long. More steps per run would narrow the intervals"
     assert closing(tmp_path, (runs, tables, facts)) == [f"open comparisons: {remedy}"]
     disturbed = runs.assign(foreign_cores=np.where(runs["block"] == 2, 1.0, 0.0))
     number, (line,) = int((runs["block"] == 2).sum()), closing(tmp_path, (disturbed, tables, facts))
     assert line == (
-        "open comparisons: more blocks would take too long; more steps per run and an idle machine (other "
+        "open comparisons: more blocks would take too long. More steps per run and an idle machine (other "
         f"programs disturbed {number} of {len(runs)} runs) would narrow the intervals"
     )
 
@@ -97,7 +99,7 @@ def test_blocks_of_more_than_a_day_are_not_offered(tmp_path, scattered):
     runs, tables, facts = wanting(scattered, 24)
     runs = runs.assign(wall_seconds=24 * 3600 / (runs["block"] == 1).sum() / 11)
     (line,) = closing(tmp_path, (runs, tables, facts))
-    assert "more steps per run would narrow" in line
+    assert "More steps per run would narrow" in line
 
 
 def test_results_without_a_report_get_no_offer(tmp_path):

@@ -102,13 +102,13 @@ class TestImprovement:
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
         rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "None of 2 tests of improvements can show faster or slower after Holm's correction with 6 blocks, "
-            "however large the difference. A verdict needs at least 8 blocks."
+            "All 2 tests of improvements have too few blocks for a verdict after Holm's correction: 6 blocks. A "
+            "verdict needs at least 8 blocks."
         ]
         rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "1 of 2 tests of improvements cannot show faster or slower after Holm's correction with 6 blocks, "
-            "however large the difference. A verdict needs at least 8 blocks."
+            "1 of 2 tests of improvements has too few blocks for a verdict after Holm's correction: 6 blocks. A "
+            "verdict needs at least 8 blocks."
         ]
         assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []

@@ -57,15 +57,15 @@ class TestDuct:
     def test_saved_processes_and_nodes_are_whole_numbers(self, duct):
         sentences = plain(nodes_saved(find_contests(duct[1], []), LABELS))
         assert sentences == (
-            "Nodes saved: in duct, InfiniBand (pub) matches 16 processes (8 nodes) over GigE (pub) with 9 processes "
-            "(5 nodes), saving 7 processes and 3 nodes."
+            "Nodes saved in duct: InfiniBand (pub) with 9 processes on 5 nodes matches GigE (pub) with 16 processes "
+            "on 8 nodes. The saving is 7 processes and 3 nodes."
         )
 
     def test_saved_processes_have_the_range_of_the_equivalent(self, duct):
         """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
         equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
         sentences = plain(nodes_saved(find_contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
-        assert sentences.endswith(", saving 7 [5, 7] processes and 3 [2, 3] nodes.")
+        assert sentences.endswith(". The saving is 7 [5, 7] processes and 3 [2, 3] nodes.")
 
     @pytest.mark.parametrize(
         ("swift", "saving"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
@@ -80,40 +80,37 @@ class TestDuct:
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
         sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
         assert sentences.endswith(
-            f". 8 processes over GigE (pub) have 7.7 % less speedup; against these, InfiniBand (pub) saves {saving}."
+            ". GigE (pub) with 8 processes has only 7.7 % less speedup. InfiniBand (pub) saves "
+            f"{saving} compared with these 8 processes."
         )
 
     def test_where_more_processes_stop_paying(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "How far it scales: in duct, no count above 16 processes was faster over GigE (pub) (speedup 8.33). "
-            "Speedup over InfiniBand (pub) still rises at 32 processes, the largest count that was run (speedup "
-            "31.2)."
+            "How far it scales in duct: GigE (pub) is fastest with 16 processes: speedup 8.33. The speedup of "
+            "InfiniBand (pub) still rises at 32 processes, the largest count that was run: speedup 31.2."
         )
-        assert plain(figure_title(contests[0], LABELS)) == "GigE (pub) stops at 16 processes"
+        assert plain(figure_title(contests[0], LABELS)) == "GigE (pub) stops scaling at 16 processes"
 
     @pytest.mark.parametrize(
         ("seconds", "blocks", "kind", "speedup"),
         [
-            (13.0, 1, "published", "8.33; 8 processes reach 92 % of it"),
+            (13.0, 1, "published", "8.33. 8 processes reach 92 % of this speedup"),
             (13.5, 1, "published", "8.33"),
-            (13.0, 6, "measured", "8.33 [8.33, 8.33]; 8 processes reach 7.69 [7.69, 7.69]"),
+            (13.0, 6, "measured", "8.33 [8.33, 8.33]. 8 processes reach a speedup of 7.69 [7.69, 7.69]"),
         ],
     )
     def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, speedup):
         runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
         sentences = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
-        assert (
-            "no count above 16 processes was faster over slow" in sentences
-            and f" (speedup {speedup})" in sentences
-        )
+        assert f": slow is fastest with 16 processes: speedup {speedup}." in sentences
 
     def test_fewer_than_five_blocks_do_not_show_where_a_curve_stops(self):
         runs = runs_table(rows("duct", "slow", SLOW, (0.9, 1.0, 1.1, 1.2)))
         contests = find_contests(make_tables(runs, Settings()), [])
-        assert "it is undecided whether more than 16 processes help over slow (speedup 8.33, from fewer than 5 " \
-            "blocks)" in plain(peaks.how_far(contests, LABELS))  # fmt: skip
-        assert plain(figure_title(contests[0], LABELS)) == "Speedup up to 32 processes: its peak is undecided"
+        assert "it is undecided whether slow gains speed above 16 processes: speedup 8.33, from fewer than 5 " \
+            "blocks" in plain(peaks.how_far(contests, LABELS))  # fmt: skip
+        assert plain(figure_title(contests[0], LABELS)) == "Speedup up to 32 processes: the peak is undecided"
 
     def test_several_curves_have_a_range_and_a_single_curve_has_its_interval(self):
         names = ("peak_speedup", "peak_speedup_low", "peak_speedup_high")
@@ -126,19 +123,20 @@ class TestDuct:
     def test_single_runs_have_a_direction_and_a_warning(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at the baseline's best count of 16 "
-            "processes (one run each)."
+            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, the baseline's fastest "
+            "count (one run each)."
         )
-        assert "chance is not ruled out" in certainty.how_sure(duct[0], duct[1], contests, Facts())
+        assert "chance may explain the difference" in certainty.how_sure(duct[0], duct[1], contests, Facts())
 
     def test_a_band_across_zero_can_decide_if_computing_takes_equally_long(self, duct):
         ends = {"improvement_same_computing_low": 80.0, "improvement_same_computing_high": 95.0}
         columns = {"verdict": "faster or slower within the band"} | ends
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: InfiniBand (pub) is not clearly faster or slower than GigE (pub) at the baseline's "
-            "best count of 16 processes in duct (the band holds both directions); if computing takes equally long "
-            "over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the baseline's best count of 16 processes."
+            "Which is faster: InfiniBand (pub) is not clearly faster or slower than GigE (pub) at 16 processes, the "
+            "baseline's fastest count in duct. Reason: the band includes both directions. If computing takes equally "
+            "long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, the baseline's fastest "
+            "count."
         )
         undecided = find_contests(
             {
@@ -167,7 +165,7 @@ class TestOpenComparisons:
             and "%" not in sentences
         )
         assert "3 blocks are too few to decide" in sentences
-        assert "Nodes saved: unknown; " in nodes_saved(find_contests(tables, []), Labels(facts))
+        assert "Nodes saved: unknown. " in nodes_saved(find_contests(tables, []), Labels(facts))
 
     def test_blocks_needed_for_a_decision(self, study):
         runs, tables, facts = study
@@ -179,23 +177,23 @@ class TestOpenComparisons:
         )
         needed = int(tables["improvement"]["blocks_needed"].max())  # three blocks decide nothing, so no look
         assert needed > 5
-        assert f"{needed - 3} more blocks, about 2 minutes, could decide the first of them" in sentences
-        assert sentences.endswith(f"(./run-study config/studies/synthetic.yaml --config blocks={needed}).")
+        offer = "more blocks take about 2 minutes and could decide the first open comparison: "
+        assert f"{needed - 3} {offer}" in sentences
+        assert sentences.endswith(f": ./run-study config/studies/synthetic.yaml --config blocks={needed}.")
 
     def test_open_comparisons_are_named(self, study):
         runs, tables, facts = study
         sentences = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
-        names = re.search(r"still open \((.*)\)\.$", sentences).group(1)
+        names = re.search(r" open\. (Open in .*)\.$", sentences).group(1)
         first = tables["improvement"].iloc[0]
         labels = Labels(facts)
-        assert labels.compared(first) in names and f"in {labels.case(first['case'])}" in names
+        assert labels.compared(first) in names and f"Open in {labels.case(first['case'])}" in names
 
     def test_only_the_first_of_many_are_named(self):
         line = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "measured",
                 "oversubscription": 2, "processes_per_node": None}  # fmt: skip
-        assert (
-            certainty._list_open([line] * 5, [""] * 5, LABELS)
-            == "b, b and b against a in duct, 2 processes per core; 2 more"
+        assert plain(certainty._list_open([line] * 5, [""] * 5, LABELS)) == (
+            "Open in duct, 2 processes per core: b, b and b against a. 2 more comparisons are open"
         )
 
     def test_every_open_verdict_states_its_reason(self):
@@ -203,7 +201,7 @@ class TestOpenComparisons:
         verdicts = {
             "untestable with 4 blocks": "4 blocks are too few to decide",
             "not distinguishable": "the differences may be noise",
-            "faster or slower within the band": "the band holds both directions",
+            "faster or slower within the band": "the band includes both directions",
             "slower": "the medians of all runs say the opposite",
             "faster (untested)": "the runs have no test",
         }
@@ -239,14 +237,15 @@ class TestWhyOpen:
         return plain(certainty._why_open(line, precision, facts))
 
     def test_a_simulated_pair_has_no_blocks(self):
-        assert self.why() == self.why(ranged=[0.15, 0.15]) == "the band holds both directions"
+        assert self.why() == self.why(ranged=[0.15, 0.15]) == "the band includes both directions"
         assert self.why(ranged=[0.13, 0.17]) == "only a narrower range of the cores' speed may decide"
         slower = {"improvement_same_computing_low": -9.0, "improvement_same_computing_high": -2.0}
-        reason = "decided only if computing takes equally long over both"
+        reason = "a verdict requires the assumption that computing takes equally long over both"
         assert self.why(ranged=[0.13, 0.17], **slower) == self.why(**slower) == reason
 
     @pytest.mark.parametrize(
-        ("reached", "why"), [(True, "known to ±4.2 points already"), (False, ""), (None, "")]
+        ("reached", "why"),
+        [(True, "the difference is already known to ±4.2 points"), (False, ""), (None, "")],
     )
     def test_a_measured_pair_within_its_target(self, reached, why):
         row = {**OPEN, "kind": "measured", "reached": reached, "half_width_percent": 4.2005}
@@ -262,7 +261,8 @@ class TestWhyOpen:
             blocks_wanted=2, target_percent=5.0, half_width_percent=4.2, reached=True
         )
         sentences = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
-        assert "comparisons are open (" in sentences and "known to ±4.2 points already" in sentences
+        assert "comparisons are open. Open in " in sentences
+        assert "Reason: the difference is already known to ±4.2 points" in sentences
         assert "more blocks" not in sentences
 
 
@@ -273,7 +273,9 @@ class TestDisturbedHeadline:
         runs, tables, facts = study
         (first, *_) = find_contests({**tables, "improvement": tables["improvement"][:0]}, [])
         sentence = faster.which_is_faster([first], facts, Labels(facts))
-        assert sentence == "Which is faster: no two interconnects of kinds that may be compared were run."
+        assert (
+            sentence == "Which is faster: unknown. The study has no two interconnects that may be compared."
+        )
         assert faster.with_disturbance(sentence, first, runs.assign(foreign_cores=0.9)) == sentence
 
     @pytest.mark.parametrize(("share", "starts"), [(1, True), (3, False)])
@@ -303,13 +305,14 @@ class TestWhatCounts:
 
     def test_invalid_runs_are_not_counted_as_measured(self):
         assert plain(certainty.count_runs(self.runs())) == (
-            "12 runs measured and 1 point simulated. Simulated points are predictions from replayed traces, with "
-            "a band and without a test (docs/validation.md states their errors). 6 of 19 runs are invalid and left out"
+            "12 measured runs and 1 simulated point. Simulated points are predictions from replayed traces. "
+            "Simulated points have a band, but no test. docs/validation.md states the errors of such predictions. "
+            "6 of 19 runs are invalid and left out"
         )
 
     def test_imported_rows_without_a_kind_are_not_called_published(self):
         sentences = plain(certainty.count_runs(self.runs().assign(kind="published")))
-        assert "imported from other sources" in sentences and "published" not in sentences
+        assert sentences.startswith("13 imported runs. ") and "published" not in sentences
 
     def test_runs_stopped_at_a_time_limit_are_a_lower_bound(self):
         runs = self.runs()
@@ -339,7 +342,8 @@ class TestWhatCounts:
         busy = self.runs().assign(foreign_cores=0.5)
         busy.loc[busy["kind"] == "simulated", "foreign_cores"] = None
         assert plain(certainty.count_runs(busy)).endswith(
-            ". Other programs disturbed 12 of 12 valid runs: they kept more than 0.2 cores busy"
+            ". Other programs disturbed 12 of 12 valid runs. Other programs kept more than 0.2 cores busy during "
+            "each disturbed run"
         )
         assert "disturbed" not in certainty.count_runs(busy.assign(foreign_cores=0.1))
 
@@ -367,7 +371,7 @@ class TestSharedCores:
     def test_processes_that_share_cores_are_called_so(self):
         contest = self.contest_at(2)
         assert plain(peaks.how_far([contest], LABELS)).startswith(
-            "How far it scales: in duct, with 2 processes per core, "
+            "How far it scales in duct, with 2 processes per core: "
         )
         assert plain(figure_title(contest, LABELS)).endswith(", with 2 processes per core")
 
@@ -382,21 +386,20 @@ class TestMissingEquivalents:
             for row in rows("duct", name, times, blocks=(1.0,))
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("slow",)))
-        return plain(nodes_saved(find_contests(tables, []), LABELS)).partition("unknown; ")[2]
+        return plain(nodes_saved(find_contests(tables, []), LABELS)).partition("unknown. ")[2]
 
     def test_the_baseline_is_best_on_one_process(self):
-        assert (
-            self.sentences(SWIFT, slow={1: 10.0, 2: 20.0, 4: 30.0}) == "the baseline is best on one process."
-        )
+        sentence = self.sentences(SWIFT, slow={1: 10.0, 2: 20.0, 4: 30.0})
+        assert sentence == "The baseline is fastest on one process."
 
     def test_the_faster_one_needs_fewer_processes_than_use_the_interconnect(self):
         swift = {count: seconds / 20 for count, seconds in SWIFT.items()}
         assert self.sentences(swift) == (
-            "the faster interconnect already beats the baseline's best at the smallest count that uses it."
+            "The faster interconnect exceeds the baseline's highest speedup at its smallest count already."
         )
 
     def test_nothing_is_compared_on_one_node(self):
-        assert self.sentences(SWIFT, per_node=64) == "nothing is compared."
+        assert self.sentences(SWIFT, per_node=64) == "Nothing is compared."
 
 
 class TestSeveralCases:
@@ -417,8 +420,8 @@ class TestSeveralCases:
         slower = {str(count): 1.1 * seconds for count, seconds in SLOW.items()}
         sentences = self.faster(**slower)
         assert sentences == (
-            "Which is faster: InfiniBand is 90 % faster than GigE at the baseline's best count of 16 processes in "
-            "duct (1 of the 2 measured cases, one run each)."
+            "Which is faster: InfiniBand is 90 % faster than GigE at 16 processes, the baseline's fastest count in "
+            "duct, 1 of the 2 measured cases (one run each)."
         )
 
 
@@ -439,22 +442,22 @@ def test_advice_for_one_case_is_not_given_for_all():
     )
     runs = runs_table(rows("duct", "a", {1: 2.0, 2: 1.0}, blocks=(1.0,)))
     (headline,) = find_contests(make_tables(runs, Settings()), [])
-    (sentence,) = money._purchase_clauses({"break_even": even}, headline, LABELS)
-    assert plain(sentence) == (
-        "in duct, at 2500 USD per node, b (sim) pays and c (sim) may pay, in 1 other case one or more pay, in 1 other "
-        "case none pays"
-    )
-    (sentence,) = money._purchase_clauses({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
-    assert plain(sentence).endswith("; in wing, b (sim) and c (sim) do not pay")
+    sentences = money._purchase_clauses({"break_even": even}, headline, LABELS)
+    assert list(map(plain, sentences)) == [
+        "at 2500 USD per node, b (sim) pays and c (sim) may pay in duct",
+        "at least one interconnect pays in 1 other case",
+        "no interconnect pays in 1 other case",
+    ]
+    _, sentence = money._purchase_clauses({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
+    assert plain(sentence) == "b (sim) and c (sim) do not pay in wing"
 
 
 def test_single_runs_do_not_show_that_oversubscription_pays():
     """Two processes a core gain 10 / 8 - 1 on the same core, by one run each and by six blocks."""
     for blocks, expected in (
-        ((1.0,), "What pays: 2 processes per core: at equal cores, of 1 comparison, they are faster in it (by 25 %), "
-         "from one run each."),
-        (FACTORS, "What pays: 2 processes per core pay: at equal cores, of 1 comparison, they are faster in it (by "
-         "25 %)."),
+        ((1.0,), "What pays: 2 processes per core are 25 % faster at equal cores in the only comparison, from one run "
+         "each."),
+        (FACTORS, "What pays: 2 processes per core are 25 % faster at equal cores in the only comparison."),
     ):  # fmt: skip
         runs = runs_table(
             rows("duct", "a", {2: 10.0}, blocks=tuple(0.1 * factor + 0.9 for factor in blocks)),
@@ -499,11 +502,11 @@ class TestUnsureTops:
     def test_how_far_it_scales(self):
         contests = find_contests(self.study()[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "How far it scales: in duct, speedup over a still rises at 8 processes, the largest count that was run "
-            "(speedup 8.00 [8.00, 8.00]). No count above 4 processes was clearly faster over c (speedup 3.20 [3.20, "
-            "3.20]). It is undecided whether speedup over b still rises at 8 processes, the largest count that was "
-            "run (speedup 3.22 [3.14, 3.27]). The 3 other curves: 1 still rises at its largest count and 2 may or "
-            "may not rise at their largest count."
+            "How far it scales in duct: the speedup of a still rises at 8 processes, the largest count that was run: "
+            "speedup 8.00 [8.00, 8.00]. c is fastest with 4 processes, but larger counts may be as fast: speedup 3.20 "
+            "[3.20, 3.20]. It is undecided whether the speedup of b still rises at 8 processes, the largest count "
+            "that was run: speedup 3.22 [3.14, 3.27]. 1 other curve still rises at its largest count. 2 other curves "
+            "may still rise at their largest count."
         )
 
     def test_counts_beyond_the_cores_follow(self):
@@ -513,10 +516,10 @@ class TestUnsureTops:
         )
         sentence = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
         assert sentence.startswith(
-            "How far it scales: in duct, speedup over a still rises at 2 processes, the largest count with a core "
-            "for each process (speedup 2"
+            "How far it scales in duct: the speedup of a still rises at 2 processes, the largest count with a core "
+            "for each process: speedup 2"
         )
-        assert sentence.endswith(". 4 processes at oversubscription 2 have speedup 1.60.")
+        assert sentence.endswith(". 4 processes at oversubscription 2 have a speedup of 1.60.")
 
     def test_the_largest_count_is_not_called_the_largest_that_was_run_if_larger_counts_share_cores(self):
         runs = runs_table(
@@ -533,7 +536,7 @@ class TestUnsureTops:
         assert note == "a: speedup 2.00, the largest count with a core for each process"
         (table,) = blocks_of(answer, "table")
         assert (
-            "speedup that still rises at the largest count with a core for each process." in table["caption"]
+            "speedup still rises at the largest count with a core for each process." in table["caption"]
         )
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
@@ -548,7 +551,7 @@ class TestUnsureTops:
 
     def test_the_figure_does_not_claim_a_rise(self):
         (contest, _) = find_contests(make_tables(*self.flat()), [])
-        assert plain(figure_title(contest, LABELS)) == "Speedup up to 8 processes: its peak is undecided"
+        assert plain(figure_title(contest, LABELS)) == "Speedup up to 8 processes: the peak is undecided"
 
     def flat(self):
         runs, _ = self.study()
@@ -557,4 +560,4 @@ class TestUnsureTops:
     def test_few_blocks_give_the_point_estimate(self):
         contests = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
         sentences = plain(peaks.how_far(contests, LABELS))
-        assert "the largest count that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in sentences
+        assert "the largest count that was run: speedup 3.23 to 8.00, from fewer than 5 blocks" in sentences

@@ -34,23 +34,26 @@ def crossover(*args, **more):
 @pytest.mark.parametrize(("unit", "noun"), [("processes", "processes"), ("nodes", "nodes")])
 def test_each_side_has_its_counts(unit, noun):
     (text,) = crossover({"early": EARLY, "late": LATE}, compare_by=unit)
-    assert text == f"Crossover: early is faster up to 8 {noun}, late from 16."
+    assert text == f"Crossover: early is faster up to 8 {noun}. late is faster from 16 {noun}."
 
 
 def test_counts_are_nodes_where_nodes_hold_several_processes():
     (text,) = crossover({"early": EARLY, "late": LATE}, compare_by="nodes", per_node=4)
-    assert text == "Crossover: early is faster up to 8 nodes, late from 16."
+    assert text == "Crossover: early is faster up to 8 nodes. late is faster from 16 nodes."
 
 
 def test_a_third_interconnect_makes_it_the_fastest():
     third = dict.fromkeys(EARLY, 100.0)
     (text,) = crossover({"early": EARLY, "late": LATE, "third": third})
-    assert text == "Crossover: early is the fastest up to 8 processes, late from 16."
+    assert text == "Crossover: early is the fastest up to 8 processes. late is the fastest from 16 processes."
 
 
 def test_one_run_each_is_stated():
     (text,) = crossover({"early": EARLY, "late": LATE}, factors=(1.0,))
-    assert text == "Crossover: early is faster up to 8 processes, late from 16 (one run each)."
+    assert text == (
+        "Crossover: early is faster up to 8 processes. late is faster from 16 processes. Each interconnect has one "
+        "run per count."
+    )
 
 
 def test_a_difference_on_one_side_only_is_undecided():
@@ -58,8 +61,8 @@ def test_a_difference_on_one_side_only_is_undecided():
     nearly = {2: 80.0, 4: 40.0, 8: 20.0, 16: 8.9, 32: 7.9}
     (text,) = crossover({"early": EARLY, "nearly": nearly}, other_factors=FACTORS[::-1])
     assert text == (
-        "Crossover: undecided. The shortest median time changes from early to nearly between 8 and 16 processes, "
-        "but the difference is not distinguishable on both sides."
+        "Crossover: undecided. The shortest median time changes from early to nearly between 8 and 16 processes. "
+        "Noise may explain the difference on at least one side."
     )
 
 
@@ -70,16 +73,17 @@ def test_without_a_change_of_order_there_is_no_crossover():
 @pytest.mark.parametrize(
     ("types", "text"),
     [
-        (("a", "a", "a"), "The compared interconnects have equal nodes (a), but their software may differ."),
-        (("a", "b", "b"), "The nodes differ in more than the interconnect: this compares systems."),
+        (("a", "a", "a"), "All compared interconnects have equal nodes: a. The software may differ."),
+        (("a", "b", "b"), "The compared systems differ in their nodes and in their interconnects."),
         (
             ("a", "a", "b"),
-            "late and early have equal nodes (a), but their software may differ. The other comparisons with "
-            "early are between systems with different nodes.",
+            "late and early have equal nodes: a. The software may differ. All other comparisons with early are "
+            "between systems with different nodes.",
         ),
         (
             ("a", "a", None),
-            "The study does not state each node_type: unless all nodes are equal, it compares systems.",
+            "The study does not state the node_type of each interconnect. Different nodes may therefore explain "
+            "differences in speed.",
         ),
     ],
 )

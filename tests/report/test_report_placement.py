@@ -49,7 +49,7 @@ def test_the_fastest_is_among_equal_placements(two_interconnects):
 
 
 def test_a_baseline_is_named_with_its_placement(two_interconnects):
-    assert "than Gigabit with 1 process per node at the baseline's best count of 2 processes" in sentences_of(
+    assert "than Gigabit with 1 process per node at 2 processes, the baseline's fastest count" in sentences_of(
         part(two_interconnects, "words")
     )
     (table,) = blocks(part(two_interconnects, "equivalents"), "table")
@@ -60,7 +60,7 @@ def test_a_baseline_is_named_with_its_placement(two_interconnects):
 def test_blocks_needed_for_a_placement_test_are_stated():
     sentences = sentences_of(part(report_of(SPREAD, blocks=5), "placement"))
     assert (
-        "None of 1 test of placements can show faster or slower after Holm's correction with 5 blocks"
+        "The only test of placements has too few blocks for a verdict after Holm's correction: 5 blocks"
         in sentences
     )
     assert "A verdict needs at least 6 blocks" in sentences

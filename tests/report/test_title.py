@@ -40,7 +40,7 @@ def figures_of(report):
 def test_the_title_states_the_saving_of_the_faster():
     """100/12 lies between 8 and 16 processes of the swift one at 8.34: 9 processes."""
     report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS)
-    assert plain(report["result"]) == "swift with 9 processes matches slow with 16"
+    assert plain(report["result"]) == "swift with 9 processes matches slow with 16 processes"
     figures = figures_of(report)
     assert list(figures) == [
         "Processes saved", "Speed at the peak, 16 processes", "Stops scaling at", "Still scales at",
@@ -65,7 +65,7 @@ def test_every_place_rounds_the_same_count_up():
     assert figure["value"] == str(16 - 9) and plain(figure["note"]).startswith("9 with swift instead of 16")
     assert re.fullmatch(r"9 \[9, 9\] \(9 nodes\), baseline 16", plain(swift[5]))
     assert any(cell.startswith("8.34 [") for line in cells(exact) for cell in line)
-    assert "The answer at the top rounds these values up to whole processes." in exact["caption"]
+    assert "Page one rounds each number up to whole processes." in exact["caption"]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_single_count_of_a_comparison_is_no_peak():
 
 @pytest.mark.parametrize(
     ("share", "panels", "end"),
-    [(None, 2, "rounded up to whole processes."), (0.99, 1, "Grey lines show the ideal.")],
+    [(None, 2, "rounded up to whole processes."), (0.99, 1, "Grey lines show the ideal speedup.")],
 )
 def test_the_figure_shows_counts_only_if_they_differ(share, panels, end):
     """One per cent faster, swift needs 15.7 processes instead of 16: a bar shows 16 for both."""
@@ -124,7 +124,7 @@ def test_rows_whose_nodes_differ_are_systems(other, head):
 
 def test_a_faster_baseline_needs_fewer_for_the_best_of_the_other():
     report = report_of({"slow": SLOW, "swift": SWIFT}, baseline="swift", blocks=FACTORS)
-    assert plain(report["result"]) == "swift with 9 processes matches slow with 16"
+    assert plain(report["result"]) == "swift with 9 processes matches slow with 16 processes"
     (table,) = blocks(part(report, "answer"), "table")
     (slow,) = [line for line in cells(table) if line[0] == "slow"]
     assert slow[5].startswith("16, baseline 9 [")
@@ -132,7 +132,7 @@ def test_a_faster_baseline_needs_fewer_for_the_best_of_the_other():
 
 def test_one_run_each_is_stated_in_the_title():
     report = report_of({"slow": SLOW, "swift": SWIFT})
-    assert plain(report["result"]).endswith(" matches slow with 16 (one run each)")
+    assert plain(report["result"]).endswith(" matches slow with 16 processes (one run each)")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_without_a_baseline_each_interconnect_stands_next_to_the_fastest():
     (table,) = blocks(part(report, "answer"), "table")
     assert cells(table)[0][4] == "is the fastest"
     assert cells(table)[1][4:] == ["-73 [-73, -73] %", "9 [9, 9] for 16"]
-    assert plain(report["result"]) == "swift with 9 processes matches slow with 16"
+    assert plain(report["result"]) == "swift with 9 processes matches slow with 16 processes"
 
 
 @pytest.mark.parametrize("baseline", ["slow", "swift"])
@@ -240,19 +240,20 @@ class TestOneInterconnect:
     def test_page_one_states_the_disturbed_runs(self):
         disturbed, quiet = self.sentences(0.9)[0], self.sentences(0.1)[0]
         assert disturbed == (
-            "How sure: 12 runs measured. Other programs disturbed 12 of 12 valid runs. Nothing is compared."
+            "How sure: the results rest on 12 measured runs. Other programs disturbed 12 of 12 valid runs. "
+            "Nothing is compared."
         )
-        assert quiet == "How sure: 12 runs measured. Nothing is compared."
+        assert quiet == "How sure: the results rest on 12 measured runs. Nothing is compared."
 
     def test_no_sentence_asks_for_the_faster_one_or_for_saved_nodes(self):
         words = self.sentences(0.9)[1]
-        assert words.startswith("How far it scales: ")
+        assert words.startswith("How far it scales in duct: ")
         assert "Which is faster" not in words and "saved" not in words
 
 
 def test_page_one_of_a_comparison_states_the_disturbed_runs():
     report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS, foreign_cores=0.9)
-    assert ". Other programs disturbed 72 of 72 valid runs. Of 1 comparison with slow, 1 is " in sentences_of(
+    assert ". Other programs disturbed 72 of 72 valid runs. The only comparison with slow is " in sentences_of(
         part(report, "answer")
     )
 
@@ -263,7 +264,7 @@ def test_page_one_names_the_baseline_of_the_comparisons_that_it_counts():
     answer = part(report_of(curves, named=False, blocks=FACTORS), "answer")
     (table,) = blocks(answer, "table")
     assert [line[4].endswith(" %") for line in cells(table)] == [False, True, True]
-    assert ". Of 1 comparison with slow, 1 is decided. " in sentences_of(answer)
+    assert ". The only comparison with slow is decided. " in sentences_of(answer)
 
 
 @pytest.mark.parametrize(("middle", "is_remarked"), [(1.0, False), (1.2, True)])
@@ -309,12 +310,13 @@ class TestRunsWithoutAPair:
         assert plain(note) == f"swift against slow, undecided: {why}"
         answer = sentences_of(part(report, "answer"))
         assert (
-            "The comparison of swift with slow uses the 7 blocks in which both ran at 2 processes. The curves use "
+            "The comparison of swift with slow uses the 7 blocks that contain both at 2 processes. The curves use "
             "all runs: 7 blocks of swift and 14 blocks of slow."
         ) in answer
         if not named:
-            assert f"(p = 0.016, undecided: {why})" in answer
-        assert f"(swift against slow in duct, since {why})" in sentences_of(part(report, "words"))
+            assert f": p = 0.016. This comparison is undecided: {why}." in answer
+        words = sentences_of(part(report, "words"))
+        assert f"Open in duct: swift against slow. Reason: {why}." in words
 
     def test_medians_in_the_same_order_decide(self):
         report = self.report(further=1.0)
@@ -337,8 +339,8 @@ def test_a_correction_that_leaves_a_comparison_open_is_stated():
 @pytest.mark.parametrize(
     ("curves", "title"),
     [
-        ({"shared": {1: 1.0, 2: 4.2}}, "Speedup over shared stops at 1 process"),
-        ({"slow": SLOW, "swift": SWIFT}, "swift with 9 processes matches slow with 16"),
+        ({"shared": {1: 1.0, 2: 4.2}}, "shared stops scaling at 1 process"),
+        ({"slow": SLOW, "swift": SWIFT}, "swift with 9 processes matches slow with 16 processes"),
     ],
 )
 def test_title_and_key_figures_state_that_most_runs_were_disturbed(curves, title):

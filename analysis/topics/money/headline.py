@@ -77,8 +77,8 @@ def payoff_sentence(tables: Tables, contests: Sequence[Contest], labels: Labels)
 
 def _capital(clause: str) -> str:
     """Begin a clause with a capital letter, unless it begins with the name of an interconnect."""
-    own = clause.startswith(("at ", "buy ", "it is undecided ", "no interconnect ", "processes ", "the price "))
-    return f"{clause[:1].upper()}{clause[1:]}" if own else clause
+    starts = "at ", "buy ", "it is undecided ", "no interconnect ", "processes ", "the price "
+    return f"{clause[:1].upper()}{clause[1:]}" if clause.startswith(starts) else clause
 
 
 def _purchase_clauses(tables: Tables, headline: Contest, labels: Labels) -> list[str]:

@@ -65,8 +65,8 @@ def pays(content: Content) -> Section | None:
     scope = "Prices exclude power, space, staff and licences."
     if economics.lifetime:
         scope = (
-            "tables/value.csv has cost, energy and CO₂ per job. tables/break_even.csv has the number of nodes, "
-            "the number of years and the price of energy from which an interconnect pays."
+            "tables/value.csv has cost, energy and CO₂ per job. tables/break_even.csv has the number of "
+            "nodes, the number of years and the price of energy from which an interconnect pays."
         )
     blocks.append(paragraph(f"{scope} All rows are in tables/cost.csv, value.csv and break_even.csv."))
     return section("money", "Does it pay?", blocks)
@@ -138,7 +138,7 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
     if members.empty:
         return []
     caption = (
-        "The Pareto set of each case. Every point that is faster than a point of the set costs more."
+        "The Pareto set of each case. Every point with more speedup than a point of the set costs more."
     )
     if len(members) > MOST_ROWS:
         groups = members.groupby(["case", "compared_kinds"])

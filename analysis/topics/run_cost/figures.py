@@ -49,7 +49,7 @@ def _figure(
     currency, lines = rows["currency"].iloc[0], -(-len(panels) // COLUMNS)
     caption = (
         "Cost of a run against its time to solution. Numbers at the points are nodes. The grey line joins "
-        "the Pareto front. Every run that is faster than a run on the front costs more. "
+        "the Pareto front. Every run that takes less time than a run on the front costs more. "
     )
     if rows["cost_low"].notna().any():
         caption += f"Bars of the cost are {labels.intervals(rows, times=True)}. "
