@@ -196,13 +196,20 @@ def _unknown_turns(comparisons: Sequence[Line]) -> str:
 
 def _count_withheld(reasons: Sequence[str]) -> str:
     """Count the comparisons that stay open for each reason that withholds a verdict."""
+    present = [reason for reason in WITHHELD.values() if reason in reasons]
     return "".join(
-        f". Reason for {reasons.count(reason)}: {reason}" for reason in WITHHELD.values() if reason in reasons
+        f". Reason for {counted(reasons.count(reason), 'comparison')}: {reason}" for reason in present
     )
 
 
 def _count_by_kind(valid: pd.DataFrame, published: str = "published") -> str:
-    """Count valid runs by kind, with a word for published runs: ``8 measured runs and 4 simulated points``."""
+    """Count valid runs by kind: ``8 measured runs and 4 simulated points``.
+
+    Parameters
+    ----------
+    published : str
+        Word for runs of this kind.
+    """
     words = {kind: f"{kind} run" for kind in ORIGINS}
     words |= {"simulated": "simulated point", "published": f"{published} run"}
     numbers = {kind: int((valid["kind"] == kind).sum()) for kind in words}
@@ -213,8 +220,8 @@ def count_runs(runs: pd.DataFrame) -> str:
     """Count the valid runs of each kind, then the invalid, outdated and disturbed runs."""
     valid = runs[runs["valid"]]
     kinds = set(valid["kind"])
-    counts = [_count_by_kind(valid, "imported"), *(origin for kind, origin in ORIGINS.items() if kind in kinds)]
-    counts = list(filter(None, counts))
+    origins = [origin for kind, origin in ORIGINS.items() if origin and kind in kinds]
+    counts = [*filter(None, [_count_by_kind(valid, "imported")]), *origins]
     if invalid := invalid_runs(runs):
         counts.append(invalid)
     disturbed, observed = count_disturbed(runs)

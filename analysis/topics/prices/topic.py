@@ -78,7 +78,9 @@ def headline(page: Page) -> Headline | None:
         title=lowest_price_title(prices, labels),
         key_figures=price_key_figures(prices, labels),
         sentences=list_price_sentences(prices, labels),
-        cautions=["How sure: these are published list prices. Compare them only at equal numbers of nodes."],
+        cautions=[
+            "How sure: these are published list prices. Compare list prices only at equal numbers of nodes."
+        ],
     )
 
 
