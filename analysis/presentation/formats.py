@@ -7,7 +7,7 @@ and groups of three digits. A no-break space separates a number from a noun.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from analysis.runs.frames import is_missing
 
@@ -180,6 +180,22 @@ def listed(items: Iterable[str], last: str = "and") -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} {last} {items[-1]}"
+
+
+def joined(clauses: Sequence[str], starts: tuple[str, ...]) -> str:
+    """Join clauses to sentences, without the last full stop.
+
+    Clauses after the first begin with a capital letter if they begin with one of the words of `starts`. Other
+    clauses begin with the name of an interconnect, which keeps its case.
+
+    Examples
+    --------
+    >>> joined(["the first rises", "the second rises", "swift stops"], ("the ",))
+    'the first rises. The second rises. swift stops'
+    """
+    first, *others = clauses
+    own = (f"{text[0].upper()}{text[1:]}" if text.startswith(starts) else text for text in others)
+    return ". ".join([first, *own])
 
 
 def named_or_counted(names: Iterable[str], noun: str = "interconnect") -> str:

@@ -22,7 +22,7 @@ from analysis.presentation.contests import (
     is_best_at_largest,
     on_shared_cores,
 )
-from analysis.presentation.formats import MISSING, MOST, counted, listed, named_or_counted
+from analysis.presentation.formats import MISSING, MOST, counted, joined, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import side_by_side
 from analysis.runs.columns import (
@@ -215,18 +215,12 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     clauses = [_end_clause(end, count, lines, first, labels) for (end, count), lines in named_groups.items()]
     kinds = f" ({listed(first.kinds)})" if len({contest.kinds for contest in contests}) > 1 else ""
     case = f"{labels.case(first.case)}{kinds}{on_shared_cores(first)}"
-    first_clause, *further = [*clauses, *_beyond_clauses(first, labels)]
-    text = ". ".join([f"How far it scales in {case}: {first_clause}", *map(_capital, further)])
+    text = joined([*clauses, *_beyond_clauses(first, labels)], ("it is undecided ", "the "))
     names = {line["interconnect"] for lines in named_groups.values() for line in lines}
     unnamed = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in names]
     unnamed += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
-    return f"{text}{_count_ends([_end_in_words(line, contest) for line, contest in unnamed])}."
-
-
-def _capital(clause: str) -> str:
-    """Begin a clause with a capital letter, unless it begins with the name of an interconnect."""
-    own = clause.startswith(("it is undecided ", "the "))
-    return f"{clause[:1].upper()}{clause[1:]}" if own else clause
+    unnamed_ends = _count_ends([_end_in_words(line, contest) for line, contest in unnamed])
+    return f"How far it scales in {case}: {text}{unnamed_ends}."
 
 
 def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, int], list[Line]]:

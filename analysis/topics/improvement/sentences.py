@@ -25,7 +25,7 @@ from analysis.presentation.contests import (
     direction_with_same_computing,
     has_one_figure_each,
 )
-from analysis.presentation.formats import MOST, counted, listed, named_or_counted, percents
+from analysis.presentation.formats import MOST, counted, joined, listed, named_or_counted, percents
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
@@ -170,15 +170,9 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
     clauses += [*single[:MOST], *decided_with_same_computing[:MOST]]
     if len(refused) > MOST:
         refused = [*refused[: MOST - 1], f"{len(refused) - MOST + 1} more comparisons are not made"]
-    first, *others = [*clauses, *refused]
-    text = f"Which is faster: {'. '.join([first, *map(_capital, others)])}."
+    starts = "if computing ", "no interconnect ", "the tables "
+    text = f"Which is faster: {joined([*clauses, *refused], starts)}."
     return f"{text} Runs with fewer processes per node would allow this comparison." if refused else text
-
-
-def _capital(clause: str) -> str:
-    """Begin a clause with a capital letter, unless it begins with the name of an interconnect."""
-    own = clause.startswith(("if computing ", "no interconnect ", "the tables "))
-    return f"{clause[:1].upper()}{clause[1:]}" if own else clause
 
 
 def not_compared(improvement: pd.DataFrame, labels: Labels) -> list[str]:

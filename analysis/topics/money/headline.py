@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.presentation.blocks import KeyFigure, key_figure
 from analysis.presentation.contests import Contest
-from analysis.presentation.formats import MOST, counted, listed, named_or_counted
+from analysis.presentation.formats import MOST, counted, joined, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.runs.frames import Tables, is_missing
 from analysis.topics.hybrid import most_threads
@@ -69,16 +69,8 @@ def payoff_sentence(tables: Tables, contests: Sequence[Contest], labels: Labels)
     if "hybrid" in tables:
         clauses += [f"processes × threads: {text}" for text in most_threads(tables["hybrid"], labels)]
     clauses += link_prices(tables["cost"], labels, MOST) if "cost" in tables else []
-    if not clauses:
-        return ""
-    first, *others = clauses
-    return f"What pays: {'. '.join([first, *map(_capital, others)])}."
-
-
-def _capital(clause: str) -> str:
-    """Begin a clause with a capital letter, unless it begins with the name of an interconnect."""
     starts = "at ", "buy ", "it is undecided ", "no interconnect ", "processes ", "the price "
-    return f"{clause[:1].upper()}{clause[1:]}" if clause.startswith(starts) else clause
+    return f"What pays: {joined(clauses, starts)}." if clauses else ""
 
 
 def _purchase_clauses(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
