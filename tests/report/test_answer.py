@@ -535,9 +535,7 @@ class TestUnsureTops:
         (note,) = [plain(figure["note"]) for figure in figures["key_figures"]]
         assert note == "a: speedup 2.00, the largest count with a core for each process"
         (table,) = blocks_of(answer, "table")
-        assert (
-            "speedup still rises at the largest count with a core for each process." in table["caption"]
-        )
+        assert "speedup still rises at the largest count with a core for each process." in table["caption"]
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
     def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):

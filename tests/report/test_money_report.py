@@ -429,7 +429,5 @@ def test_an_unfinished_study_has_no_lifetime_verdict(tmp_path):
     made = study(tmp_path, lifetime=Lifetime.of(GIVEN), node=NodePrice(100.0, "USD", 2004, cores=1),
                  blocks=8, blocks_recorded=5)  # fmt: skip
     money_part = pays(content(*made))
-    assert "tornado" not in made[1] and any(
-        " over 4 years: " in text for text in paragraphs(money_part)
-    )
+    assert "tornado" not in made[1] and any(" over 4 years: " in text for text in paragraphs(money_part))
     assert not {"pays", "saves", "decides"} & set(" ".join(paragraphs(money_part)).replace(":", " ").split())

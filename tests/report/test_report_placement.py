@@ -49,8 +49,9 @@ def test_the_fastest_is_among_equal_placements(two_interconnects):
 
 
 def test_a_baseline_is_named_with_its_placement(two_interconnects):
-    assert "than Gigabit with 1 process per node at 2 processes, the baseline's fastest count" in sentences_of(
-        part(two_interconnects, "words")
+    assert (
+        "than Gigabit with 1 process per node at 2 processes, the baseline's fastest count"
+        in sentences_of(part(two_interconnects, "words"))
     )
     (table,) = blocks(part(two_interconnects, "equivalents"), "table")
     titles = sorted(group["title"].removeprefix("Baseline: Gigabit with ") for group in table["groups"])

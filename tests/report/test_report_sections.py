@@ -165,8 +165,12 @@ class TestPoorStudies:
 
     def test_one_block_has_no_intervals(self):
         report = whole(make_study(make_runs(1, cases=("elbow",))))
-        assert "a single run on one side, so chance may explain the difference" in plain(part(report, "answer"))
-        assert "a single run on one side, so chance may explain the difference" in plain(part(report, "words"))
+        assert "a single run on one side, so chance may explain the difference" in plain(
+            part(report, "answer")
+        )
+        assert "a single run on one side, so chance may explain the difference" in plain(
+            part(report, "words")
+        )
         assert "Nothing is tested" in plain(part(report, "method"))
         assert "single samples without intervals" in plain(part(report, "case-1"))
 

@@ -253,8 +253,9 @@ class TestOneInterconnect:
 
 def test_page_one_of_a_comparison_states_the_disturbed_runs():
     report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS, foreign_cores=0.9)
-    assert ". Other programs disturbed 72 of 72 valid runs. The only comparison with slow is " in sentences_of(
-        part(report, "answer")
+    assert (
+        ". Other programs disturbed 72 of 72 valid runs. The only comparison with slow is "
+        in sentences_of(part(report, "answer"))
     )
 
 

@@ -343,7 +343,8 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     made = run_cost_section(content)
     text = sentences_of(made)
     assert (
-        "duct: slow on 4 nodes is cheapest by estimate. A run takes 20.0 s and costs 0.0222 USD. swift" in text
+        "duct: slow on 4 nodes is cheapest by estimate. A run takes 20.0 s and costs 0.0222 USD. swift"
+        in text
     )
     assert (
         "swift costs least in at most 15 s, within the measured ranges of nodes. A run with 3 nodes costs 0.0333 "

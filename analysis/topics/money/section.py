@@ -137,9 +137,7 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
     members = members[~is_repeated_serial_run]
     if members.empty:
         return []
-    caption = (
-        "The Pareto set of each case. Every point with more speedup than a point of the set costs more."
-    )
+    caption = "The Pareto set of each case. Every point with more speedup than a point of the set costs more."
     if len(members) > MOST_ROWS:
         groups = members.groupby(["case", "compared_kinds"])
         extremes = [groups[name].idxmin() for name in ("cluster_price", "price_per_speedup")]

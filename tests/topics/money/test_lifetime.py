@@ -374,4 +374,6 @@ def test_means_over_cases_are_geometric():
     means = mean_tornado(rows)
     assert means[percents].iloc[0].tolist() == pytest.approx([100 * (1 - 0.8**0.5)] * 3)
     (sentence,) = saving_sentences(rows, means, Labels(Facts()))
-    assert " saves 11 % at equal speed (geometric mean of 2 cases). swift pays in 1 case and" in plain(sentence)
+    assert " saves 11 % at equal speed (geometric mean of 2 cases). swift pays in 1 case and" in plain(
+        sentence
+    )
