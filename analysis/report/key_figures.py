@@ -66,7 +66,8 @@ def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: b
         if not has_baseline:
             return _fastest(contest, labels)
         if contrast.direction:
-            note = "no smaller count that was run reaches the slower interconnect's highest speedup"
+            best = f"the slower interconnect's highest {labels.speedup}"
+            note = f"no smaller count that was run reaches {best}"
             return key_figure(label, "none", note)
         return key_figure(label, "undecided", "no interconnect is shown to be faster")
     count, needed = int(saving["baseline_processes"]), whole_count(saving["equivalent_processes"])

@@ -229,7 +229,7 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
     lines = [line for contest in contests for line in as_lines(contest.improvement)]
     faster = [line for line in lines if direction(line) == "faster"]
     if any(line["baseline_peak_processes"] > 1 for line in faster):
-        return "The faster interconnect exceeds the baseline's highest speedup at its smallest count already"
+        return "The faster interconnect exceeds the baseline's highest speed at its smallest count already"
     if faster:
         return "The baseline is fastest on one process"
     if lines and all(str(line["note"]).endswith(ONE_NODE) for line in lines):

@@ -253,7 +253,7 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
         gains = "gains" if is_one else "gain"
         return f"it is undecided whether {names} {gains} speed above {contest.counted(count)}: {gain}"
     if len(lines) == 1:
-        gain += _nearly_best_clause(lines[0], contest)
+        gain += _nearly_best_clause(lines[0], contest, labels)
     if end == "stops":
         return f"{is_fastest} {contest.counted(count)}: {gain}"
     return f"{is_fastest} {contest.counted(count)}, but larger counts may be as fast: {gain}"
@@ -270,15 +270,16 @@ def _beyond_clauses(contest: Contest, labels: Labels) -> list[str]:
     return clauses
 
 
-def _nearly_best_clause(peak: Line, contest: Contest) -> str:
+def _nearly_best_clause(peak: Line, contest: Contest, labels: Labels) -> str:
     """Name a smaller count that is nearly as good as the peak, with its speedup."""
     nearly = contest.nearly_best(peak)
     if nearly is None:
         return ""
     speedup, *ends = interval(nearly, "speedup")
-    reached = f"a speedup of {formats.bracketed(speedup, *ends)}"
+    reached = f"a {labels.speedup} of {formats.bracketed(speedup, *ends)}"
     if any(map(is_missing, ends)):
-        reached = f"{formats.percent(PERCENT * speedup / peak['peak_speedup'])} of this speedup"
+        share = formats.percent(PERCENT * speedup / peak["peak_speedup"])
+        reached = f"{share} of this {labels.speedup}"
     count = int(nearly[contest.unit])
     return f". {contest.counted(count)} {'reaches' if count == 1 else 'reach'} {reached}"
 

