@@ -74,7 +74,8 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
     if scaling["speedup_low"].notna().any():
         improvement = pd.concat([contest.improvement for contest in contests])
         intervals = content.labels.intervals(scaling, comparisons=improvement)
-        caption += f" Brackets contain {intervals}. Intervals of {content.labels.speedup} include the spread of the reference."
+        caption += f" Brackets contain {intervals}."
+        caption += f" Intervals of {content.labels.speedup} include the spread of the reference."
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     if "+" in marks:
         largest = listed(dict.fromkeys(contest.largest_count for contest in contests), "or")
