@@ -73,12 +73,15 @@ def test_without_a_change_of_order_there_is_no_crossover():
 @pytest.mark.parametrize(
     ("types", "text"),
     [
-        (("a", "a", "a"), "All compared interconnects have equal nodes: a. The software may differ."),
+        (
+            ("a", "a", "a"),
+            "All compared interconnects have equal nodes: a. Differences may also come from software.",
+        ),
         (("a", "b", "b"), "The compared systems differ in their nodes and in their interconnects."),
         (
             ("a", "a", "b"),
-            "late and early have equal nodes: a. The software may differ. All other comparisons with early are "
-            "between systems with different nodes.",
+            "late and early have equal nodes: a. Differences may also come from software. All other comparisons with "
+            "early are between systems with different nodes.",
         ),
         (
             ("a", "a", None),

@@ -41,6 +41,7 @@ DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, and the measure of this dependence needs {M
 ONE_FIRST = "all runs of one interconnect came before all runs of the other"
 WITHHELD = {INSEPARABLE: ONE_FIRST, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
 """Reasons for verdicts that replace a direction."""
+SOFTWARE = "Differences may also come from software."
 
 
 def headline(page: Page) -> Headline | None:
@@ -232,14 +233,14 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
         )
     equal = [line for line, other in zip(compared, types, strict=True) if other == baseline]
     if len(equal) == len(compared):
-        return f"All compared interconnects have equal nodes: {baseline}. The software may differ."
+        return f"All compared interconnects have equal nodes: {baseline}. {SOFTWARE}"
     if not equal:
         return "The compared systems differ in their nodes and in their interconnects."
     names = named_or_counted(map(labels.compared, equal))
     name = labels.baseline(equal[0])
     return (
-        f"{names} and {name} have equal nodes: {baseline}. The software may differ. All other comparisons "
-        f"with {name} are between systems with different nodes."
+        f"{names} and {name} have equal nodes: {baseline}. {SOFTWARE} All other comparisons with {name} are "
+        "between systems with different nodes."
     )
 
 
