@@ -16,7 +16,7 @@ from analysis.runs.frames import Line, as_float, as_lines, is_missing
 from analysis.runs.kinds import side
 
 SERIAL = "Serial run"
-BAND = "the band of the simulation"
+BAND = "the uncertainty band of the simulation"
 DIRECT = "measured"
 SHORT = {"10 Gigabit Ethernet": "10GigE", "Gigabit Ethernet": "GigE", "PCI Express": "PCIe"}
 """Abbreviations in names, longer words first."""
@@ -157,20 +157,22 @@ class Labels:
     ) -> str:
         """Name the intervals of `times`, or of quantities derived from times. Simulated rows have a band.
 
+        The text ends a sentence. Exceptions follow as further sentences, the last without its full stop.
         Intervals of few runs are less certain. `comparisons` are rows of ``improvement`` in the same table.
         """
         kinds = set(rows["kind"])
         if kinds == {"simulated"}:
             return BAND
-        exceptions = [self._coverage_of_times(rows["coverage"].dropna())] if times else []
+        sentences = [f"{self.confidence} intervals"]
+        sentences += [self._coverage_of_times(rows["coverage"].dropna())] if times else []
         if comparisons is not None:
             coverages = comparisons.loc[comparisons["improvement_low"].notna(), "coverage"].dropna()
             if len(coverages) and coverages.min() < self.facts.settings.level - 0.005:
                 least = exact(round(100 * coverages.min(), 1))
-                exceptions += [f"for comparisons of few runs, {least}{THIN}% or more"]
-        exceptions += [f"{BAND} for simulated values"] if any("simulated" in kind for kind in kinds) else []
-        in_brackets = "; ".join(filter(None, exceptions))
-        return f"{self.confidence} intervals" + (f" ({in_brackets})" if in_brackets else "")
+                sentences.append(f"Comparisons of few runs have intervals of at least {least}{THIN}%")
+        if any("simulated" in kind for kind in kinds):
+            sentences.append(f"Simulated values have {BAND} instead")
+        return ". ".join(filter(None, sentences))
 
     def _coverage_of_times(self, coverages: pd.Series) -> str:
         """Write the coverage of the intervals of times if it differs from the nominal coverage; else empty.
@@ -185,7 +187,10 @@ class Labels:
         nominal = exact(round(100 * self.facts.settings.level, 1))
         shares = [exact(round(100 * share, 1)) for share in sorted({coverages.min(), coverages.max()})]
         differs = len(coverages) and set(shares) != {nominal}
-        return f"for times, {' to '.join(shares)}{THIN}%, as the number of runs allows" if differs else ""
+        if not differs:
+            return ""
+        end = ", depending on the number of runs" if len(shares) > 1 else ""
+        return f"Times have {' to '.join(shares)}{THIN}% intervals{end}"
 
     def times(self, rows: pd.DataFrame) -> str:
         """Name the times of `rows` for a caption: medians over blocks, or simulated times."""

@@ -141,7 +141,7 @@ def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
             notes.append("Hollow points have no interval.")
     else:
         several = has_several(rows["n"])
-        why = OF_SPEEDUPS if several else "each is a single sample"
-        notes.append(f"Hollow points have no interval, since {why}.")
+        why = OF_SPEEDUPS if several else "Each of these points is a single sample."
+        notes.append(f"Hollow points have no interval. {why}")
         notes += ["Bars are intervals of times."] if several and times else []
     return notes + line_notes(rows["kind"])

@@ -22,14 +22,14 @@ The simulated noise is log-normal, heavy-tailed, bimodal or congested. Source: t
 """
 
 AT_TARGET = (
-    f"In simulated studies that stop at a width, 93.8 to 96.9{formats.THIN}% of the intervals of "
-    "improvements contained the true value."
+    f"Nodeworth tested this stopping rule on artificial data: 93.8 to 96.9{formats.THIN}% of the intervals "
+    "of improvements contained the true value."
 )
 """Source: ``tests/benchmarks/analysis_coverage.py --only until``."""
 
 OF_SPEEDUPS = (
-    "an interval of a speedup needs 5 blocks of the point and of its reference, or 4 imported runs without "
-    "blocks"
+    "The interval of a speedup needs 5 blocks of its point and 5 blocks of its reference. Imported runs "
+    "without blocks need 4 runs instead of 5 blocks."
 )
 
 RATIOS_OF_RUNS = (
@@ -73,8 +73,14 @@ def units_of(rows: pd.DataFrame) -> str:
     return listed(dict.fromkeys(rows["unit"]), "or")
 
 
-def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
-    """State the run that the speedups of a case refer to, and the time of this run."""
+def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> tuple[list[str], list[str]]:
+    """State the run that the speedups of a case refer to, with its time.
+
+    Returns
+    -------
+    sentences, site_references : list of str
+        ``site_references`` has a run per site; empty if one run is the reference of all sites.
+    """
     columns = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
     if unit_of(scaling) == NODES:
         columns[2] = "reference_nodes"
@@ -86,22 +92,22 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
         subject += f" of {listed(kinds)} runs" if len(kinds) < scaling["kind"].nunique() else ""
         time = formats.seconds(as_float(seconds))
         if is_missing(interconnect):
-            subject += "" if is_missing(site) else f" ({site})"
-            sentences.append(f"{subject} is relative to the serial run ({time}).")
+            subject += "" if is_missing(site) else f" at {site}"
+            sentences.append(f"{subject} is relative to the serial run of {time}.")
             continue
         size = counts_of(unit_of(scaling), as_float(count))
-        run = f"{size} over {labels.interconnect(interconnect, kinds[0])}"
+        run = f"{size} over {labels.interconnect(interconnect, kinds[0])} in {time}"
         if is_missing(site):
-            why = "" if unit_of(scaling) == NODES else ", since there is no serial run"
-            sentences.append(f"{subject} is relative to {run} ({time}){why}.")
+            why = "" if unit_of(scaling) == NODES else " There is no serial run."
+            sentences.append(f"{subject} is relative to {run}.{why}")
         else:
-            site_references.append(f"{run} in {time}")
+            site_references.append(f"{run}.")
     if site_references:
         sentences.append(
-            f"{labels.speedup.capitalize()} is relative to the run with the fewest processes of the same "
-            f"site, since there is no serial run: {'; '.join(site_references)}."
+            f"{speedup} is relative to the run with the fewest processes of the same site. There is no "
+            "serial run."
         )
-    return sentences
+    return sentences, site_references
 
 
 def look_sentences(study: AboutStudy) -> list[str]:
@@ -199,6 +205,6 @@ def coverage_sentence(blocks: int) -> str:
     simulated = max(number for number in COVERED if number <= blocks)
     ends = formats.spanned(*(formats.percent(end, places=1) for end in COVERED[simulated]))
     return (
-        f"In simulated studies of {formats.whole(simulated)} blocks, {ends} of these intervals contained the "
-        "true value."
+        f"Nodeworth tested these intervals on artificial data with {formats.whole(simulated)} blocks: {ends} "
+        "of the intervals contained the true value."
     )

@@ -38,22 +38,21 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     if is_compared and not study.names_baseline:
         unit = listed(dict.fromkeys(contest.unit for contest in contests), "or")
         notes.append(
-            "Column “Next to the fastest” shows the difference in speed from the fastest interconnect, each "
-            f"at its best count. Column “{unit.capitalize()} of the fastest” shows how many {unit} of the "
-            "fastest interconnect reach the same speed."
+            "Column “Next to the fastest” compares the speed of each interconnect with the fastest "
+            "interconnect. Each interconnect has its best count in this comparison. Column "
+            f"“{unit.capitalize()} of the fastest” shows how many {unit} of the fastest interconnect reach "
+            "the same speed."
         )
     elif is_compared:
         notes.append(
-            "Column “Against its baseline” shows how much longer the baseline takes. The times are at the "
-            "count where the baseline is fastest, or at the nearest counts that were run. If the baseline is "
-            "fastest on one process, the times are at the best count of the other interconnect."
+            "Column “Against its baseline” shows how much longer the baseline takes. Nodeworth compares both "
+            "times at the baseline's fastest count. Nodeworth uses the nearest counts if the other "
+            "interconnect lacks this count. Nodeworth uses the other interconnect's fastest count if the "
+            "baseline is fastest on one process."
         )
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
-        notes.append(
-            f"If a stated number of {units} was not run, Nodeworth interpolates it between numbers that were "
-            "run."
-        )
+        notes.append(f"Nodeworth interpolates numbers of {units} that were not run.")
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         notes.append("Process counts exclude data servers, but processes per core include them.")
     return [*notes, _superlinear_note(scaling, content)]
@@ -63,9 +62,11 @@ def _bracket_notes(scaling: pd.DataFrame, improvement: pd.DataFrame, labels: Lab
     """Explain brackets: intervals of runs, and bands of simulated values, which have no probability."""
     is_simulated = scaling["kind"] == "simulated"
     notes = [f"Brackets contain {labels.intervals(scaling, comparisons=improvement)}."]
-    notes += [] if is_simulated.all() else ["The true value probably lies within the brackets."]
+    notes += [] if is_simulated.all() else ["An interval probably contains the true value."]
     if is_simulated.any():
-        notes.append("The band is the range that the uncertain inputs of the simulation allow.")
+        notes.append(
+            "The uncertainty band is the range of results that the uncertain inputs of the simulation allow."
+        )
     return notes
 
 
@@ -109,19 +110,25 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     notes, rules = [], []
     if improvement["p_adjusted"].notna().any():
         level = formats.exact(content.facts.all_settings().alpha)
-        rules.append(f"A verdict of faster or slower requires p of at most {level} after Holm's correction.")
+        rules.append(
+            f"A verdict of “faster” or “slower” requires a p-value of at most {level} after Holm's "
+            "correction."
+        )
     if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
-        rules.append("A verdict on simulated times requires that the whole band is on one side of 0.")
+        rules.append(
+            "A verdict on simulated times requires that the whole uncertainty band lies on one side of 0."
+        )
     if improvement["paired"].eq(False).any():
         notes.append(
-            "A difference of unpaired runs is the median over all combinations of one run per interconnect. "
-            "This median may deviate from the ratio of the median times."
+            "For unpaired runs, Nodeworth compares every run of one interconnect with every run of the "
+            "other. The difference is the median of these comparisons. The difference may deviate from the "
+            "ratio of the median times."
         )
     notes += rules
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]
     if set(speeds) - {1}:
         share = formats.spanned(formats.number(min(speeds), 2), formats.number(max(speeds), 2))
-        notes.append(f"Simulated cores have {share} of the speed of the cores that were traced.")
+        notes.append(f"Simulated cores have {share} times the speed of the cores that recorded the traces.")
     return notes
 
 
@@ -139,11 +146,11 @@ def _superlinear_note(scaling: pd.DataFrame, content: Content) -> str:
     reference = line["reference_interconnect"]
     if is_missing(reference) or reference == line["interconnect"]:
         return (
-            f"Efficiency reaches {efficiency}. Efficiency above 100{formats.THIN}% (superlinear speedup) "
-            "often means that the data of each process fit its cache."
+            f"The highest efficiency is {efficiency}. Efficiency above 100{formats.THIN}% is superlinear "
+            "speedup. A frequent cause is that the data of each process fit its cache."
         )
     return (
-        f"Efficiency reaches {efficiency} over {content.labels.curve(line)}. The reference of this "
+        f"{content.labels.curve(line)} has the highest efficiency: {efficiency}. The reference of this "
         f"efficiency is {_reference_run(line, content.labels)}. The efficiency therefore includes the "
         "difference between the two interconnects."
     )

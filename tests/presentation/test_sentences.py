@@ -61,30 +61,35 @@ def comparison(interconnect, percent, low=None, high=None, p=None, verdict=None,
 
 class TestReference:
     def test_the_serial_run_with_its_time(self):
-        printed = sentences.reference_sentences(table("scaling", point("swift", 8, 2.0)), LABELS)
-        assert plain(printed) == ["Speedup is relative to the serial run (12.0 s)."]
+        printed, of_sites = sentences.reference_sentences(table("scaling", point("swift", 8, 2.0)), LABELS)
+        assert plain(printed) == ["Speedup is relative to the serial run of 12.0 s."]
+        assert not of_sites
 
     def test_without_serial_run_the_reference_is_named(self):
         row = point("swift", 8, 2.0, reference_interconnect="swift", reference_processes=2)
-        assert plain(sentences.reference_sentences(table("scaling", row), LABELS)) == [
-            "Speedup is relative to 2 processes over InfiniBand (12.0 s), since there is no serial run."
+        assert plain(sentences.reference_sentences(table("scaling", row), LABELS)[0]) == [
+            "Speedup is relative to 2 processes over InfiniBand in 12.0 s. There is no serial run."
         ]
 
-    def test_sites_are_named_in_one_sentence(self):
+    def test_each_site_has_a_reference(self):
         rows = [
             point("swift", 8, 2.0, site=site, reference_interconnect=name, reference_processes=2)
             for site, name in (("x", "swift"), ("y", "other"))
         ]
-        assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
-            "Speedup is relative to the run with the fewest processes of the same site, since there is no serial "
-            "run: 2 processes over InfiniBand in 12.0 s; 2 processes over Myrinet in 12.0 s."
+        printed, of_sites = sentences.reference_sentences(table("scaling", *rows), LABELS)
+        assert plain(printed) == [
+            "Speedup is relative to the run with the fewest processes of the same site. There is no serial run."
+        ]
+        assert plain(of_sites) == [
+            "2 processes over InfiniBand in 12.0 s.",
+            "2 processes over Myrinet in 12.0 s.",
         ]
 
     def test_kinds_with_references_of_their_own(self):
         rows = [point("swift", 8, 2.0), point("slow", 8, 3.0, kind="simulated", reference_seconds=10.0)]
-        assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
-            "Speedup of measured runs is relative to the serial run (12.0 s).",
-            "Speedup of simulated runs is relative to the serial run (10.0 s).",
+        assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)[0]) == [
+            "Speedup of measured runs is relative to the serial run of 12.0 s.",
+            "Speedup of simulated runs is relative to the serial run of 10.0 s.",
         ]
 
 

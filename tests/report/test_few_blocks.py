@@ -59,8 +59,8 @@ def test_a_study_with_a_target_has_a_coverage_of_its_own():
     made = make_report(*make_whole_study(make_runs(6, levels=(1,), cases=("elbow",)), until=until), [])
     method = sentences_of(part(made, "method"))
     assert (
-        "In simulated studies that stop at a width, 93.8 to 96.9 % of the intervals of improvements contained "
-        "the true value." in method
+        "Nodeworth tested this stopping rule on artificial data: 93.8 to 96.9 % of the intervals of "
+        "improvements contained the true value." in method
     )
 
 

@@ -277,7 +277,7 @@ class TestDrawings:
             }
             assert (faces == {style.PAPER}) is hollow
             assert (
-                "Hollow points have no interval, since each is a single sample" in scaling.caption
+                "Hollow points have no interval. Each of these points is a single sample." in scaling.caption
             ) is hollow
 
     def test_captions_state_compared_kinds(self, drawings):

@@ -66,11 +66,11 @@ def test_captions_name_the_band(drawings):
     for drawing in drawings:
         captions.setdefault(drawing.topic, []).append(drawing.caption)
     assert (
-        "Bars are 95\u202f% intervals (the band of the simulation for simulated values)."
+        "Bars are 95\u202f% intervals. Simulated values have the uncertainty band of the simulation instead."
         in captions["overview"][0]
     )
     (of_band,) = (caption for caption in captions["improvement"] if "band" in caption)
-    assert of_band.endswith("Whiskers are the band of the simulation.")
+    assert of_band.endswith("Whiskers are the uncertainty band of the simulation.")
 
 
 def test_a_replay_has_no_place_in_the_order_of_execution(drawings):
@@ -81,8 +81,14 @@ def test_a_replay_has_no_place_in_the_order_of_execution(drawings):
 
 def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
     words = sentences_of(part(report, "words"))
-    assert "A verdict of faster or slower requires p of at most 0.05 after Holm's correction." in words
-    assert "A verdict on simulated times requires that the whole band is on one side of 0." in words
+    assert (
+        "A verdict of “faster” or “slower” requires a p-value of at most 0.05 after Holm's correction."
+        in words
+    )
+    assert (
+        "A verdict on simulated times requires that the whole uncertainty band lies on one side of 0."
+        in words
+    )
     runs, tables, facts = study
     answers = {}
     for speed in (0.15, 1):
@@ -90,7 +96,7 @@ def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
         modelled = {name: AboutInterconnect.of({"model": model}) for name in SECONDS}
         about = replace(facts, interconnects={**facts.interconnects, **modelled})
         answers[speed] = sentences_of(part(make_report(runs, tables, about, []), "words"))
-    assert "Simulated cores have 0.15 of the speed of the cores that were traced." in answers[0.15]
+    assert "Simulated cores have 0.15 times the speed of the cores that recorded the traces." in answers[0.15]
     assert "Simulated cores" not in answers[1]
 
 

@@ -35,8 +35,8 @@ def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) 
         return [full]
     points = scaling[~scaling["serial"]]
     elsewhere = "Intervals and all other columns are in tables/scaling.csv."
-    times = _tables_by_count(case, points, labels, "seconds", "Median time per run in seconds", elsewhere)
-    speedups = _tables_by_count(case, points, labels, "speedup", labels.speedup.capitalize(), elsewhere)
+    times = _tables_by_count(case, points, labels, "seconds", "median time per run in seconds", elsewhere)
+    speedups = _tables_by_count(case, points, labels, "speedup", labels.speedup, elsewhere)
     height = sum(lines_of(block) + CAPTION_ROWS for block in times + speedups)
     printed = times + speedups if height <= room else speedups
     return [*printed, on_screen(full)] if lines_of(full) <= MOST_ROWS else printed
@@ -97,8 +97,7 @@ def _contents(scaling: pd.DataFrame, labels: Labels) -> str:
     if scaling["speedup_low"].notna().any():
         return f"times are {labels.times(scaling)}. Brackets contain {labels.intervals(scaling, times=True)}."
     if has_several(scaling["n"]):
-        of_speedups = f"{OF_SPEEDUPS[:1].upper()}{OF_SPEEDUPS[1:]}"
-        return f"times are {labels.times(scaling)}. Brackets contain intervals of the times. {of_speedups}."
+        return f"times are {labels.times(scaling)}. Brackets contain intervals of the times. {OF_SPEEDUPS}"
     return "single samples without intervals."
 
 
@@ -149,5 +148,5 @@ def _tables_by_count(
             groups.setdefault(level, []).append(curve_row)
         columns = [*left("Processes"), *right(*map(str, counts))]
         span = f" on {counts[0]} to {counts[-1]} processes" if len(counts) < len(all_counts) else ""
-        tables.append(table(f"{title} of {labels.case(case)}{span}. {note}", columns, groups, case))
+        tables.append(table(f"{labels.case(case)}: {title}{span}. {note}", columns, groups, case))
     return tables

@@ -242,19 +242,19 @@ def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> l
 def _scaling_caption(
     case: str, panels: Sequence[Panel], absent: Sequence[int], rows: pd.DataFrame, labels: Labels
 ) -> str:
-    shown = f"{labels.speedup.capitalize()} (left), efficiency (centre) and time per run (right)"
-    sentences = [f"{shown} of {labels.case(case)} against {counts_of(rows)}."]
+    shown = f"{labels.case(case)}: {labels.speedup}, efficiency and time per run"
+    sentences = [f"{shown} against the number of {counts_of(rows)}."]
     sentences += reading_notes(rows, labels, times=True)
     if len({panel.level for panel in panels}) > 1:
         sentences.append(
-            "Each row shows one oversubscription level (processes per core). All levels have the same "
-            "reference. The ideal depends on cores, not on processes."
+            "Each row of panels shows one number of processes per core. All rows have the same reference. "
+            "The ideal line depends on the number of cores."
         )
     if len({panel.kinds for panel in panels}) > 1:
-        sentences.append("Kinds of runs that the study does not compare have separate rows.")
+        sentences.append("Only comparable kinds of runs share a row.")
     if absent:
         levels = formats.listed(map(str, absent))
-        sentences.append(f"Oversubscription {levels} was run at a single count and has no curve.")
+        sentences.append(f"Oversubscription {levels} has no curve, because it has only one count.")
     return " ".join(sentences)
 
 

@@ -31,7 +31,10 @@ def case_sections(content: Content) -> list[Section]:
     for case in content.cases:
         scaling, labels = content.rows("scaling", case), content.labels
         blocks = [paragraph(text, case) for text in _description(content.facts.case(case))]
-        blocks.append(paragraph(" ".join(reference_sentences(scaling, labels)), case))
+        references, site_references = reference_sentences(scaling, labels)
+        blocks.append(paragraph(" ".join(references), case))
+        if site_references:
+            blocks.append(bullets(site_references, "Reference run of each site", case))
         blocks += content.figures("scaling", case)
         blocks += scaling_tables(case, scaling, labels, _room(blocks))
         if notes := _notes(content, case):
@@ -51,6 +54,7 @@ def _notes(content: Content, case: str) -> list[str]:
 def _room(blocks: Sequence[Block]) -> int:
     """Estimate how many table rows fit on an A4 page below paragraphs and figures."""
     texts = sum(-(-len(block["text"]) // TEXT_WIDTH) for block in blocks if block["type"] == "paragraph")
+    texts += sum(1 + len(block["items"]) for block in blocks if block["type"] == "list")
     figures = sum(block["height_inches"] for block in blocks if block["type"] == "figure")
     return int((PAGE_INCHES - texts * TEXT_INCHES - figures) / ROW_INCHES)
 
@@ -65,7 +69,7 @@ def _description(about: AboutCase) -> list[str]:
             f"{formats.exact(value)}{unit}{f' ({size})' if size else ''}" for size, value in expected.items()
         )
         sentences.append(
-            f"A run counts only if its {check.quantity.replace('_', ' ')} is {values}, within a relative "
+            f"A run counts only if its {check.quantity.replace('_', ' ')} equals {values} within a relative "
             f"tolerance of {formats.exact(check.tolerance)}."
         )
     return [" ".join(sentences)] if sentences else []
