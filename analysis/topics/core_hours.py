@@ -128,10 +128,12 @@ def core_hours_section(content: Content) -> Section | None:
         states = content.tables["job_states"]
         jobs = listed(f"{line['jobs']} {line['state']}" for line in as_lines(states))
         joules = states["energy_joules"].sum(min_count=1)
-        energy = "" if pd.isna(joules) else f"; {formats.number(joules / 3.6e6)} kWh"
-        summary += f". The source is Slurm's accounting of the study's jobs ({jobs}{energy})."
+        energy = "" if pd.isna(joules) else f" The jobs took {formats.number(joules / 3.6e6)} kWh."
+        summary += f". The source is Slurm's accounting of the study's jobs: {jobs}.{energy}"
     else:
-        limit = ", which do not cover the rest of the jobs" if "job" in content.runs else ""
+        limit = (
+            ". These records do not include the time of jobs outside runs" if "job" in content.runs else ""
+        )
         summary += f". The source is the records of the runs{limit}."
     rows = [
         row(

@@ -59,9 +59,9 @@ DATA_SERVER_TABLES = table_schemas(
 )
 
 READING = (
-    "Times are medians over the runs of a point, for operations on the memory of another process. Busy is "
-    "the share of its core that a process or a server uses. A rank that polls uses its core while it waits. "
-    "A server that polls leaves at most half of its core to a process on the same core."
+    "Times are medians over the runs of a point. The operations access the memory of another process. “Busy” "
+    "is the share of a core that a process or a server uses. A polling process uses its core while the "
+    "process waits. A polling server leaves at most half of its core to a process on the same core."
 )
 
 
@@ -115,8 +115,8 @@ def data_servers_section(content: Content) -> Section | None:
         numbers("Servers busy (%)", percent, "busy_servers"),
     ]
     caption = (
-        "Times of get operations by the way in which data servers wait. Other operations are in "
-        "tables/data_servers.csv."
+        "Times of get operations. The rows differ in how data servers wait. File tables/data_servers.csv has "
+        "the other operations."
     )
     lines = labels.lines(gets, "oversubscription", "processes", "interconnect", "kind", "case")
     printed = line_table(caption, fields, lines, labels.curve)

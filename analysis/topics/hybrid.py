@@ -54,9 +54,8 @@ HYBRID = table_schemas(
 )
 
 READING = (
-    "Each row compares a number of processes × threads with the fewest threads per process, on the same "
-    "cores and interconnect. The gain is how much longer the run with the fewest threads takes, block by "
-    "block."
+    "Each row compares two numbers of processes × threads on the same cores and interconnect. The baseline "
+    "has the fewest threads per process. The gain shows how much longer the baseline takes."
 )
 
 
@@ -100,9 +99,9 @@ def hybrid_section(content: Content) -> Section | None:
     if gains is None:
         return None
     lines = labels.lines(gains, "case", "interconnect", "cores", "threads")
-    caption = "Gain of more threads per process at equal cores."
+    caption = "Gain in speed from more threads per process on the same cores."
     if len(lines) > MOST_ROWS:
-        caption += f" The first {MOST_ROWS} rows; all rows are in tables/hybrid.csv."
+        caption += f" The table shows the first {MOST_ROWS} rows. File tables/hybrid.csv has all rows."
     fields = [
         texts(labels.interconnect_head, labels.interconnect, "interconnect", "kind"),
         numbers("Cores", formats.whole, "cores"),

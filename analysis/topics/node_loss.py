@@ -24,7 +24,6 @@ import pandera.pandas as pa
 from analysis.presentation import formats
 from analysis.presentation.blocks import Section, bullets, paragraph, section
 from analysis.presentation.content import Content
-from analysis.presentation.formats import listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.presentation.sentences import processes
@@ -45,10 +44,10 @@ from analysis.statistics import Floats
 from analysis.topics.topic import Context, Topic
 
 PART_NAMES = {
-    "memory": "caches and memory that ranks share",
+    "memory": "shared caches and memory",
     "communication": "communication and time that the trace does not show",
-    "waiting": "waiting for each other",
-    "work": "computing that grows with the ranks",
+    "waiting": "waiting of ranks for each other",
+    "work": "computing time that grows with the number of ranks",
 }
 
 
@@ -228,14 +227,14 @@ def node_loss(content: Content) -> Section | None:
         numbers("Bandwidth at most (%)", share("bandwidth")),
     ]
     method = (
-        "Nodeworth compares these runs on one node with their traces. It ran each traced rank again, alone "
-        "and together with other ranks. “Memory” is the extra computing time of a rank while other ranks of "
-        "its node compute. “Waiting” is the waiting time that would remain if messages took no time. “Work” "
-        "is the CPU time of all ranks alone / the CPU time of the serial run. “Communication” is the rest. "
-        "“Bandwidth at most” is the loss if all computing were limited by shared memory bandwidth (STREAM "
-        "triad on one core and on several). This loss is an upper bound for “Memory” and not part of the "
-        "sum. Brackets span the interval of the efficiency and the bands of the traces. Factors are in "
-        "tables/node_loss.csv."
+        "Nodeworth ran each traced rank again, alone and together with other ranks of its node. “Memory” is "
+        "the extra computing time of a rank while other ranks of its node compute. “Waiting” is the waiting "
+        "time in a replay in which messages take no time. “Work” is the CPU time of all ranks that ran alone "
+        "/ the CPU time of the serial run. “Communication” is the rest. “Bandwidth at most” is the loss if "
+        "shared memory bandwidth limited all computing. Nodeworth measured this bandwidth with STREAM triad "
+        "on one core and on several cores. “Bandwidth at most” is an upper bound of “Memory” and not part of "
+        "the sum. Brackets include the interval of the efficiency and the uncertainty bands of the traces. "
+        "File tables/node_loss.csv has the factors."
     )
     caption = (
         "Causes of the loss of efficiency inside a node. Shares refer to the logarithm of the efficiency."
@@ -254,16 +253,18 @@ def _loss_sentence(line: Line, labels: Labels) -> str:
     run += labels.interconnect(line["interconnect"], line["kind"])
     efficiency = formats.bracketed(*interval(line, "efficiency"))
     if is_missing(line["memory_percent"]):
-        return f"{run}: the efficiency is {efficiency}, so there may be no loss to divide."
-    parts = sorted(PART_NAMES, key=lambda part: -line[f"{part}_percent"])
-    shares = (
-        f"{PART_NAMES[part]} {formats.percent_with_interval(*interval(line, f'{part}_percent'))}"
-        for part in parts
-    )
-    return (
-        f"{run}: the efficiency is {efficiency}. Shares of the loss: {listed(shares)}."
-        f"{_bandwidth_sentence(line)}"
-    )
+        return (
+            f"{run}: the efficiency is {efficiency}. Nodeworth states no causes, because there may be no "
+            "loss."
+        )
+    shares = {part: formats.percent_with_interval(*interval(line, f"{part}_percent")) for part in PART_NAMES}
+    largest = max(PART_NAMES, key=lambda part: line[f"{part}_percent"])
+    text = f"{run}: the efficiency is {efficiency}. The largest cause of the loss is {PART_NAMES[largest]}: "
+    text += f"{shares[largest]}."
+    for part in ("memory", "communication"):
+        if part != largest:
+            text += f" {PART_NAMES[part].capitalize()} cause {shares[part]} of the loss."
+    return text + _bandwidth_sentence(line)
 
 
 def _bandwidth_sentence(line: Line) -> str:
@@ -272,13 +273,13 @@ def _bandwidth_sentence(line: Line) -> str:
     if is_missing(bound[0]):
         return ""
     share = formats.percent_with_interval(*bound)
-    text = f" The bandwidth of memory explains at most {share} of the loss"
+    text = f" Memory bandwidth explains at most {share} of the loss."
     if line["memory_percent_low"] <= line["bandwidth_percent_high"]:
-        return f"{text}, which agrees with the share of caches and memory."
+        return f"{text} This bound agrees with the share of caches and memory."
     by_reruns = formats.percent_with_interval(*interval(line, "memory_percent"))
     return (
-        f"{text}, but re-runs of several ranks at once show {by_reruns}. Ranks therefore share more than "
-        "bandwidth, such as caches or the clock of busy cores."
+        f"{text} Repeated runs of several ranks at once show {by_reruns}. Ranks therefore share more than "
+        "bandwidth, such as caches or the clock rate of busy cores."
     )
 
 

@@ -274,8 +274,8 @@ def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     estimated = nodes[nodes["slower_percent"].notna()]
     shown = estimated.head(MOST_NODES).to_dict("records")
     caption = (
-        "How much longer runs on each node take than runs of the same points on other nodes. The "
-        f"{level_of(labels.facts)} intervals of all nodes hold at once. Squares are slow nodes."
+        "Extra time of runs on each node, compared with runs of the same points on other nodes. The "
+        f"{level_of(labels.facts)} intervals are simultaneous for all nodes. Squares are slow nodes."
     )
     if len(estimated) > MOST_NODES:
         caption += f" The figure shows the {MOST_NODES} slowest of {len(estimated)} nodes."
@@ -307,7 +307,7 @@ def node_section(content: Content) -> Section | None:
         numbers("Slower by (%)", percent_cell("slower")),
         numbers("p", p_value, "p_value"),
     ]
-    caption = "How much longer runs on each node take than runs of the same points on other nodes."
+    caption = "Extra time of runs on each node, compared with runs of the same points on other nodes."
     printed = line_table(caption, fields, table.to_dict("records"), of_cases=False)
     sentences = node_sentences(table, level_of(content.facts)) + stopped_sentences(content.runs)
     return section("nodes", "Nodes", [bullets(sentences), *content.figures("nodes"), printed])
@@ -320,17 +320,17 @@ def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
     """
     estimated = table[table["slower_percent"].notna()]
     count = counted(len(estimated), "node")
-    at_once = f"{level} interval and p-value hold for all {count} at once"
+    at_once = f"{level} interval and the p-value hold for all {count} together"
     sentences = [
-        f"Node {row['node']} is slow: runs on it take "
+        f"Node {row['node']} is slow: its runs take "
         f"{formats.percent_with_interval(*percent_interval(row, 'slower'))} longer than runs of the same "
-        f"points on other nodes ({formats.p_value(row['p_value'])}). The {at_once}. Report the node to the "
-        "operators."
+        f"points on other nodes, with {formats.p_value(row['p_value'])}. The {at_once}. Report the node to "
+        "the operators."
         for row in estimated[estimated["slow"]].to_dict("records")
     ]
     if not sentences:
         ends = estimated["slower_high"].dropna()
-        limit = f", and no node is slower by more than {formats.percent(ends.max())}" if len(ends) else ""
+        limit = f". No node is more than {formats.percent(ends.max())} slower" if len(ends) else ""
         sentences = [f"None of {count} is significantly slow{limit}."]
     missing = table.loc[table["slower_percent"].isna(), "node"]
     if len(missing):

@@ -175,7 +175,7 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
         sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")
     if beyond_limit:
         number, verb = formats.counted(beyond_limit, "run"), "is" if beyond_limit == 1 else "are"
-        sentences.append(f"{number} beyond {formats.percent(limit)} {verb} drawn at the edge.")
+        sentences.append(f"{number} beyond ±{formats.percent(limit)} {verb} drawn at the edge.")
     if (~ordered["valid"] & ordered["deviation_percent"].notna()).any():
         sentences.append("Crosses are invalid or outdated runs.")
     if noisy:

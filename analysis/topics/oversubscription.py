@@ -134,10 +134,14 @@ def oversubscription(content: Content) -> Section | None:
 def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the gain of every level over level 1 at equal cores."""
     rows = oversubscription
-    caption = "Gain in speed of several processes per core over one process per core, at equal cores."
+    caption = (
+        "Gain in speed from several processes per core, compared with one process per core on the same cores."
+    )
     if len(rows) > MOST_ROWS:
         rows = rows[rows["cores"] == rows.groupby("case")["cores"].transform("max")]
-        caption += " The table shows the largest core count; tables/oversubscription.csv has the others."
+        caption += (
+            " The table shows the largest core count. File tables/oversubscription.csv has all core counts."
+        )
     fields = [
         texts(labels.interconnect_head, labels.curve),
         numbers("Cores", formats.whole, "cores"),
@@ -362,18 +366,19 @@ def _caption(
 ) -> str:
     """Explain the bars, whiskers and stars of a figure."""
     sentences = [
-        f"Time per run of {labels.case(case)} at equal cores, by oversubscription level (processes per "
-        "core). The numbers right of the bars are the gain in speed over one process per core."
+        f"{labels.case(case)}: time per run on the same number of cores. The bars differ in the number of "
+        "processes per core. Numbers right of the bars are the gain in speed, compared with one process per "
+        "core."
     ]
     if len(cores) < len(all_cores):
         sentences.append(f"The figure shows the largest {len(cores)} of {len(all_cores)} core counts.")
     if len(comparable_sets(rows["kind"], labels.declared)) > 1:
-        sentences.append("Kinds of runs that the study does not compare have separate panels.")
+        sentences.append("Only comparable kinds of runs share a panel.")
     if rows["gain_low"].notna().any():
         tested = " A * marks a verdict of faster or slower." if rows["p_adjusted"].notna().any() else ""
         sentences.append(f"Whiskers and brackets are {labels.intervals(rows)}.{tested}")
     else:
-        sentences.append(f"The times have no intervals, since {too_few(rows['blocks'])}.")
+        sentences.append(f"The times have no intervals, because {too_few(rows['blocks'])}.")
     return " ".join(sentences)
 
 

@@ -101,10 +101,10 @@ def placement(content: Content) -> Section | None:
     outcomes = gains["verdict"].map(outcome).tolist()
     counts = listed(f"{outcomes.count(word)} {word}" for word in OUTCOMES if word in outcomes)
     summary = (
-        "Each comparison has equal process counts over one interconnect: fewer processes per node against "
-        f"the most processes per node. Results of {counted(len(gains), 'comparison')}: {counts}. Processes "
-        "on the same node communicate through its memory. If all processes are on one node, they do not use "
-        "the interconnect."
+        "Each comparison has one interconnect and one process count. The baseline has the most processes per "
+        "node. The other runs have fewer processes per node. Results of "
+        f"{counted(len(gains), 'comparison')}: {counts}. Processes on one node communicate through the "
+        "memory of the node. Runs on a single node do not use the interconnect."
     )
     sentences = [summary, *blocks_sentences(gains, "placements")]
     return section("placement", "Packed or spread", [*map(paragraph, sentences), _gains_table(content)])
@@ -113,10 +113,15 @@ def placement(content: Content) -> Section | None:
 def _gains_table(content: Content) -> Block:
     """Tabulate the gain of each placement over the most packed placement."""
     labels, rows = content.labels, content.tables["placement"]
-    caption = "Gain in speed of fewer processes per node over the most per node, at equal process counts."
+    caption = (
+        "Gain in speed from fewer processes per node, compared with the most processes per node. The process "
+        "counts are equal."
+    )
     if len(rows) > MOST_ROWS:
         rows = rows[rows["processes"] == rows.groupby("case")["processes"].transform("max")]
-        caption += " The table shows the largest process count; tables/placement.csv has the others."
+        caption += (
+            " The table shows the largest process count. File tables/placement.csv has all process counts."
+        )
 
     def against(placement: float, baseline: float) -> str:
         return f"{formats.plain(placement)} against {formats.plain(baseline)}"

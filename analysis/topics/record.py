@@ -23,18 +23,20 @@ from analysis.topics.quality.tables import is_without_block, run_names
 from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
-    "Scaling is strong: the size stays the same. Speedup is the time of the reference divided by the time of "
-    "the point. Efficiency is speedup × cores of the reference / cores of the point. The serial fraction "
-    "follows the formula of Karp and Flatt."
+    "Scaling is strong: the problem size is the same at all counts. Speedup is the time of the reference "
+    "divided by the time of the point. Efficiency is speedup × cores of the reference / cores of the point. "
+    "The serial fraction is the Karp-Flatt metric."
 )
 WEAK_WORDS = (
-    "Scaling is weak: the size grows with the processes. Efficiency is the time of the reference divided by "
-    "the time of the point. Scaled speedup is efficiency × cores of the point / cores of the reference."
+    "Scaling is weak: the problem size grows with the processes. Efficiency is the time of the reference "
+    "divided by the time of the point. Scaled speedup is efficiency × cores of the point / cores of the "
+    "reference."
 )
 ALONE_WORDS = (
-    "The bootstrap draws imported runs without blocks within each point that has at least "
-    f"{FEWEST_ALONE} runs. In simulated studies, 92 to 95\N{NARROW NO-BREAK SPACE}% of these intervals "
-    "contained the true value with 4 runs, and 96 to 98\N{NARROW NO-BREAK SPACE}% with 5 to 10 runs."
+    "If imported runs have no blocks, the bootstrap draws the runs of each point separately. A point needs "
+    f"at least {FEWEST_ALONE} runs for this. Nodeworth tested these intervals on artificial data. With 4 "
+    f"runs, 92 to 95\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value. With 5 to 10 runs, "
+    f"96 to 98\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value."
 )
 """Source: ``tests/benchmarks/coverage_of_imported.py``."""
 MOST_INVALID = 50
@@ -74,8 +76,8 @@ def method_paragraphs(content: Content) -> list[str]:
     if not is_of_study.all():
         kinds = listed(dict.fromkeys(runs.loc[~is_of_study, "kind"]))
         paragraphs.append(
-            f"This study did not run the imported results ({kinds}). The study uses these results unchanged, "
-            f"with the blocks of their files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
+            f"The {kinds} results are imported from files. Nodeworth uses the times and blocks of these "
+            f"files unchanged.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
         )
     if not (scaling["kind"] == "simulated").all():
         paragraphs.append(_interval_sentences(scaling, runs, content.labels))
@@ -115,11 +117,12 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
     """Define the block, and state how many valid blocks the points have."""
     valid = runs[runs["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
     least, most = (int(end) for end in (valid.min(), valid.max()))
+    span = "" if least == most else f"{formats.whole(least)} to "
     return (
-        "A block is one run of every interconnect at one case, count and oversubscription level. Nodeworth "
-        "makes the runs of a block one after another, in random order. Every point has "
-        f"{'' if least == most else f'{formats.whole(least)} to '}"
-        f"{counted(most, 'valid block')}.{_seed_sentence('order and of the bootstrap', study)}"
+        "A block has one run of every interconnect. The case, the count and the oversubscription level are "
+        "the same for all runs of a block. Nodeworth makes the runs of a block one after another, in random "
+        f"order. Every point has {span}{counted(most, 'valid block')}."
+        f"{_seed_sentence('order and of the bootstrap', study)}"
     )
 
 
@@ -132,10 +135,11 @@ def _stopping_sentences(until: AboutTarget, blocks: int) -> str:
     if until.reason is None:
         end = f"The study has not ended after {counted(blocks, 'block')}"
     return (
-        f"After {counted(until.least_blocks, 'block')}, the study added block after block until the interval "
-        f"of every improvement was no wider than ±{formats.percent(until.interval_percent)}. In a case where "
-        f"nothing is compared, the intervals of all times count. The limits were {until.max_blocks} blocks "
-        f"and {formats.number(until.limit_core_hours)} core hours. {end}. {widest}. {AT_TARGET}"
+        f"The study first ran {counted(until.least_blocks, 'block')}. The study then added blocks until "
+        f"every improvement had an interval of ±{formats.percent(until.interval_percent)} or less. In a case "
+        "without comparisons, this rule applies to the intervals of all times. The limits were "
+        f"{until.max_blocks} blocks and {formats.number(until.limit_core_hours)} core hours. {end}. "
+        f"{widest}. {AT_TARGET}"
     )
 
 
@@ -144,10 +148,10 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     covered = scaling.dropna(subset=["coverage", "n"]).drop_duplicates("n").sort_values("n")
     if covered.empty:
         return "Each time is a single sample without an interval."
-    shares = listed(
-        f"{formats.percent(100 * coverage, places=1)} with {n}"
-        for coverage, n in zip(covered["coverage"], covered["n"], strict=True)
+    shares = formats.spanned(
+        *(formats.percent(100 * end, places=1) for end in covered["coverage"].agg(["min", "max"]))
     )
+    shares += ", depending on the number of runs" if covered["coverage"].nunique() > 1 else ""
     counted_runs = runs[runs["valid"] & (runs["kind"] != "simulated")]
     has_block = ~is_without_block(counted_runs)
     in_blocks, alone = (
@@ -156,21 +160,25 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     )
     noun = "runs" if in_blocks.empty else "blocks"
     text = (
-        f"Times are medians over {noun}, including outliers. The interval of a time lies between two order "
-        f"statistics of its {noun}. The confidence of the interval is {shares} {noun}. "
+        f"Times are medians over {noun}, including outliers. The ends of the interval of a time are two "
+        f"order statistics of its {noun}. The confidence of this interval is {shares}. "
     )
     blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
     if blocks.empty and alone_with_draws.empty:
         needed = [counted(FEWEST, "block")] if len(in_blocks) else []
         needed += [f"{FEWEST_ALONE} runs per point if the runs have no block"] if len(alone) else []
         return (
-            f"{text}Speedups and other derived quantities have no interval: they need {listed(needed, 'or')}."
+            f"{text}Speedups and other derived quantities have no interval. An interval needs "
+            f"{listed(needed, 'or')}."
         )
-    text += "Quantities derived from several times have percentile intervals of a bootstrap, at a nominal "
+    text += (
+        "Speedups and other quantities derived from times have percentile intervals of a bootstrap. The "
+        "nominal confidence of these intervals is "
+    )
     text += f"{labels.confidence}. "
     if blocks.empty:
         return f"{text}{ALONE_WORDS}"
-    text += "The bootstrap draws sweeps: a sweep is one block of all counts together. "
+    text += "The bootstrap draws whole sweeps. A sweep is one block of every count. "
     text += coverage_sentence(int(blocks.min()))
     return text if alone_with_draws.empty else f"{text} {ALONE_WORDS}"
 
@@ -180,9 +188,9 @@ def _test_sentences(content: Content) -> str:
     tables = content.tables
     improvement = tables["improvement"]
     if content.facts.study.unfinished:
-        return "Nothing is tested before the last block."
+        return "Nodeworth starts its tests after the last block."
     if improvement["p_adjusted"].isna().all():
-        return "Nothing is tested: a test needs at least two blocks of both interconnects."
+        return "There are no tests. A test needs at least two blocks of both interconnects."
     tested = improvement[improvement["p_adjusted"].notna()]
     tests = [
         "the two-sided exact signed-rank test of paired log ratios" if tested["paired"].any() else "",
@@ -190,12 +198,16 @@ def _test_sentences(content: Content) -> str:
     ]
     text = f"Nodeworth tests improvements with {listed(filter(None, tests))}."
     if tables["oversubscription"]["p_adjusted"].notna().any():
-        text += " Oversubscription levels share no block, so Nodeworth tests them with the permutation test."
+        text += (
+            " Nodeworth compares oversubscription levels with the permutation test, because these levels "
+            "have no common blocks."
+        )
     return (
-        f"{text} The estimate and the interval of a comparison follow from its test. Each permutation of the "
-        "test chooses the compared count again if this count depends on the data. Holm's correction "
-        "covers all p-values of a table. A verdict of faster or slower requires that p is at most "
-        f"{formats.exact(content.facts.all_settings().alpha)} and that the interval agrees."
+        f"{text} The estimate and the interval of a comparison come from the same test. The data may "
+        "determine at which count Nodeworth compares. Each permutation of the test then repeats this choice. "
+        "Holm's correction covers all p-values of a table. A verdict of “faster” or “slower” requires a "
+        f"p-value of at most {formats.exact(content.facts.all_settings().alpha)} and an interval on one side "
+        "of 0."
     )
 
 
@@ -232,7 +244,7 @@ def _unknown_medians(content: Content) -> list[Block]:
         f"{formats.whole(row['censored'])} of {counted(row['n'], 'block')} stopped"
         for row in unknown
     ]
-    return [bullets(items, "Points with an unknown median time, beyond a time limit")]
+    return [bullets(items, "Points whose median time is unknown because of a time limit")]
 
 
 def _invalid_table(runs: pd.DataFrame, labels: Labels) -> Block:
@@ -261,7 +273,7 @@ def _invalid_table(runs: pd.DataFrame, labels: Labels) -> Block:
         texts("First", str, "first"),
         texts("Reason", str, "reason"),
     ]
-    caption = "Invalid and outdated runs, with a row for each case and reason. runs.csv has every run."
+    caption = "Invalid and outdated runs. Each row has one case and one reason. File runs.csv has every run."
     if len(lines) > MOST_INVALID:
         caption += f" The table shows the first {MOST_INVALID} of {len(lines)} rows."
     return line_table(caption, fields, lines[:MOST_INVALID])
@@ -300,7 +312,7 @@ def _missing_repetitions(content: Content) -> list[Block]:
         for line in points[points["n"] < planned_blocks].to_dict("records")
     ]
     if items:
-        title = f"Points with fewer valid blocks than the {formats.whole(planned_blocks)} of the study"
+        title = f"Points with fewer than the planned {formats.whole(planned_blocks)} valid blocks"
         blocks.append(bullets(items, title))
     return blocks
 

@@ -13,8 +13,8 @@ from analysis.runs.frames import Line, is_missing
 from analysis.topics.topic import Topic
 
 HOW = (
-    "These notes state criteria for a choice other than prices and times. Each note comes from the stated "
-    "source and describes the stated year. No number of this report includes the notes."
+    "These notes state further criteria for the choice of an interconnect. Each note has a source and a "
+    "year. The numbers of this report do not include the notes."
 )
 GENERAL = "All of them"
 """Subject of notes on all interconnects."""

@@ -39,8 +39,8 @@ def test_no_derived_interval(study):
 def test_columns_with_an_interval_are_listed(report):
     method = sentences_of(part(report, "method"))
     assert (
-        "The confidence of the interval is 87.5 % with 4 blocks. Speedups and other derived quantities have no "
-        "interval: they need 5 blocks." in method
+        "The confidence of this interval is 87.5 %. Speedups and other derived quantities have no "
+        "interval. An interval needs 5 blocks." in method
     )
     (table,) = blocks(part(report, "models"), "table")
     assert "interval" not in table["caption"]
@@ -112,7 +112,7 @@ NEEDS = "Speedups and other derived quantities have no interval: they need "
     ("repetitions", "sentence"),
     [
         (3, f"{NEEDS}4 runs per point if the runs have no block."),
-        (4, "The bootstrap draws imported runs without blocks within each point that has at least 4 runs."),
+        (4, "A point needs at least 4 runs for this."),
     ],
 )
 def test_imported_runs_without_block_have_derived_intervals_from_four_runs_on(repetitions, sentence):

@@ -83,7 +83,9 @@ class TestWeakScaling:
         assert seconds == pytest.approx([4.0] * 4, rel=0.01)
 
     def test_strong_scaling_is_named_too(self, report):
-        assert "Scaling is strong: the size stays the same." in sentences_of(part(report, "method"))
+        assert "Scaling is strong: the problem size is the same at all counts." in sentences_of(
+            part(report, "method")
+        )
 
 
 class TestRates:

@@ -169,7 +169,7 @@ class TestPoorStudies:
         assert "a single run on one side, so chance may explain the difference" in plain(
             part(report, "words")
         )
-        assert "Nothing is tested" in plain(part(report, "method"))
+        assert "There are no tests." in plain(part(report, "method"))
         assert "single samples without intervals" in plain(part(report, "case-1"))
 
     def test_too_few_blocks_for_any_verdict(self):
@@ -208,7 +208,7 @@ class TestPoorStudies:
         report = make_report(complete, tables, Facts(), [])
         sentences = plain(report)
         assert report["title"] == "Scaling study"
-        assert "This study did not run the imported results (published)" in sentences
+        assert "The published results are imported from files." in sentences
         assert "Gigabit (pub)" in sentences
         json.dumps(report, allow_nan=False)
 

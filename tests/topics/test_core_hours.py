@@ -77,7 +77,7 @@ def test_the_report_states_core_hours_and_their_source():
     for dump, expected in (
         (
             DUMP,
-            "is Slurm's accounting of the study's jobs (1 CANCELLED, 2 COMPLETED, 1 REQUEUED and 1 TIMEOUT; 2 kWh)",
+            "is Slurm's accounting of the study's jobs: 1 CANCELLED, 2 COMPLETED, 1 REQUEUED and 1 TIMEOUT. The jobs took 2 kWh.",
         ),
         ("", "is the records of the runs."),
     ):

@@ -126,10 +126,10 @@ def test_the_report_names_the_node_for_the_operators(three):
     seconds = three["seconds"].mask(three["node_names"] == "n2", 1.25 * three["seconds"])
     section, drawing = reported(three.assign(seconds=seconds))
     (line,) = sentences_of(section).splitlines()
-    assert line.startswith("Node n2 is slow: runs on it take 2") and line.endswith(
+    assert line.startswith("Node n2 is slow: its runs take 2") and line.endswith(
         "Report the node to the operators."
     )
-    assert "for all 3 nodes at once" in line
+    assert "for all 3 nodes together" in line
     (figure,), (table,) = blocks(section, "figure"), blocks(section, "table")
     assert figure["name"] == "nodes" and cells(table)[0][0] == "n2"
     assert sum(mark.text.startswith("n") for mark in drawing.marks.values()) == 3
@@ -137,9 +137,7 @@ def test_the_report_names_the_node_for_the_operators(three):
 
 def test_the_report_states_that_no_node_is_slow(three):
     section, _ = reported(three)
-    assert sentences_of(section).startswith(
-        "None of 3 nodes is significantly slow, and no node is slower by more than "
-    )
+    assert sentences_of(section).startswith("None of 3 nodes is significantly slow. No node is more than ")
 
 
 @pytest.mark.parametrize(("slow", "first"), [(True, "Node n2 is slow"), (False, "None of 3")])

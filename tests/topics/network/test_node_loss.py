@@ -102,9 +102,10 @@ def section_of(tables, loss):
 def test_a_sentence_states_where_lost_time_goes(tables):
     section = section_of(tables, make_node_loss(tables["scaling"], simulated(), UNKNOWN))
     assert sentences_of(section).splitlines()[0] == (
-        "Duct on 2 processes of one node, memory: the efficiency is 0.625 [0.625, 0.625]. Shares of the loss: "
-        "waiting for each other 33 % [33, 33], communication and time that the trace does not show 26 % [-28, 67], "
-        "caches and memory that ranks share 20 % [0, 47] and computing that grows with the ranks 20 % [0, 47]."
+        "Duct on 2 processes of one node, memory: the efficiency is 0.625 [0.625, 0.625]. The largest "
+        "cause of the loss is waiting of ranks for each other: 33 % [33, 33]. Shared caches and memory cause 20 % "
+        "[0, 47] of the loss. Communication and time that the trace does not show cause 26 % [-28, 67] of the "
+        "loss."
     )
     (table,) = blocks(section, "table")
     assert cells(table)[0][:3] == ["memory", "2", "0.625 [0.625, 0.625]"]
@@ -116,7 +117,7 @@ def test_where_nothing_is_lost_nothing_is_divided(tables):
     assert (
         loss["node_loss"]["memory_percent"].isna().all() and loss["node_loss"]["memory_factor"].notna().all()
     )
-    assert "there may be no loss to divide" in sentences_of(section_of(tables, loss))
+    assert "because there may be no loss" in sentences_of(section_of(tables, loss))
     assert section_of(tables, {}) is None
 
 
@@ -136,8 +137,8 @@ def test_shared_bandwidth_explains_no_more_than_if_all_waited_for_memory(tables)
     assert sum(row[f"{part}_percent"] for part in PART_NAMES) == pytest.approx(100)
     sentence = sentences_of(section_of(tables, loss)).splitlines()[0]
     assert sentence.endswith(
-        "The bandwidth of memory explains at most 47 % [22, 61] of the loss, which agrees with the share of "
-        "caches and memory."
+        "Memory bandwidth explains at most 47 % [22, 61] of the loss. This bound agrees with the share of caches "
+        "and memory."
     )
 
 
@@ -147,7 +148,7 @@ def test_both_figures_are_given_if_re_runs_exceed_the_bandwidth_limit(tables):
     assert loss["node_loss"].loc[0, "bandwidth_factor_high"] == 1
     sentence = sentences_of(section_of(tables, loss)).splitlines()[0]
     assert (
-        "at most 2.1 % [0.0, 4.3] of the loss, but re-runs of several ranks at once show 39 % [30, 47]"
+        "at most 2.1 % [0.0, 4.3] of the loss. Repeated runs of several ranks at once show 39 % [30, 47]"
         in sentence
     )
     assert "share more than bandwidth" in sentence
