@@ -100,32 +100,34 @@ def _extent(content: Content) -> str:
     keys = ("processes", "oversubscription", "threads")
     counts, levels, threads = (sorted(set(runs[key].map(int))) for key in keys)
     names, sites = runs["interconnect"].dropna().str.split("@").str[0].nunique(), runs["site"].nunique()
-    text = f"The study has {counted(runs['case'].nunique(), 'case')}"
-    text += f" over {counted(names, 'interconnect')}" if names else ", run serially"
-    text += f" at {counted(sites, 'site')}" if sites > 1 else ""
+    sizes = [counted(runs["case"].nunique(), "case")]
+    sizes += [counted(names, "interconnect")] if names else []
+    sizes += [counted(sites, "site")] if sites > 1 else []
+    text = f"The study has {listed(sizes)}."
+    text += "" if names else " All runs are serial."
     if len(counts) > MOST_COUNTS:
         least, most = map(formats.plain, (counts[0], counts[-1]))
-        text += f" on {len(counts)} process counts from {least} to {most}"
+        text += f" It has {len(counts)} process counts from {least} to {most}."
     else:
-        text += f" on {sentences.processes(*counts)}"
+        text += f" The runs have {sentences.processes(*counts)}."
     if threads != [1]:
-        text += f" of {listed(map(str, threads))} threads"
+        text += f" Each process has {listed(map(str, threads), 'or')} threads."
     if levels != [1]:
-        text += f", at oversubscription {listed(map(str, levels))} (processes per core)"
+        text += f" Each core has {listed(map(str, levels), 'or')} processes."
     simulated = int((runs["kind"] == "simulated").sum())
     validity = count_validity(runs)
     recorded, invalid = validity.current - simulated, validity.invalid
-    points = counted(simulated, "simulated point")
-    if not recorded:
-        return f"{text}: {points}."
-    text += f": {counted(recorded, 'run')}"
-    planned = content.facts.runs.planned
-    if planned is not None and planned - simulated > recorded:  # repeated runs may exceed the plan
-        text += f" of {formats.whole(planned - simulated)} planned"
-    text += f", {formats.whole(invalid) if invalid else 'none'} of them invalid"
+    if recorded:
+        text += f" The study has {counted(recorded, 'run')}"
+        planned = content.facts.runs.planned
+        if planned is not None and planned - simulated > recorded:  # repeated runs may exceed the plan
+            text += f" of {formats.whole(planned - simulated)} planned runs"
+        verb = "is" if invalid == 1 else "are"
+        text += f". {f'{formats.whole(invalid)} of the runs {verb}' if invalid else 'No run is'} invalid."
     if validity.outdated:
-        text += f", {counted(validity.outdated, 'outdated run')}"
-    return f"{text}, and {points}." if simulated else f"{text}."
+        verb = "is" if validity.outdated == 1 else "are"
+        text += f" {counted(validity.outdated, 'other run')} {verb} outdated."
+    return f"{text} The study has {counted(simulated, 'simulated point')}." if simulated else text
 
 
 def factor_blocks(content: Content) -> list[Block]:
@@ -147,16 +149,15 @@ def factor_blocks(content: Content) -> list[Block]:
     ]
     blocks = [table("Parts of the interconnects.", columns, {"": rows})]
     kinds = {name: facts.interconnect(name).kind for name in factors}
-    items = differences(factors, kinds, facts.study.baselines, labels)
-    if items:
-        blocks.append(bullets(items, "Differences between compared interconnects, as stated in their files"))
+    for title, items in differences(factors, kinds, facts.study.baselines, labels).items():
+        blocks.append(bullets(items, title))
     return blocks
 
 
 def differences(
     factors: Mapping[str, Factors], kinds: Mapping[str, str | None], baselines: Sequence[str], labels: Labels
-) -> list[str]:
-    """List the factors in which interconnects differ from a baseline of their kind, in a sentence per pair.
+) -> dict[str, list[str]]:
+    """List the factors in which interconnects differ from a baseline of their kind.
 
     If the MPI libraries differ, launch settings are left out, since each library has settings of its own.
 
@@ -164,8 +165,13 @@ def differences(
     ----------
     factors : mapping of str to Factors
         By interconnect.
+
+    Returns
+    -------
+    dict of list of str
+        The title of each pair, and a phrase for each factor.
     """
-    items = []
+    items = {}
     baselines_first = sorted(factors, key=lambda name: name not in baselines)
     for baseline, other in combinations(baselines_first, 2):
         if baseline not in baselines or kinds[baseline] != kinds[other]:
@@ -173,21 +179,21 @@ def differences(
         first, second = factors[other], factors[baseline]
         all_keys = dict.fromkeys([*COLUMNS, *first, *second])
         different = [key for key in all_keys if _value(key, first, "") != _value(key, second, "")]
+        phrases = [_difference(key, first, second) for key in different]
         if "mpi" in different:
-            different = [key for key in different if not key.startswith("launch.")]
-        text = listed(_difference(key, first, second) for key in different)
-        text = text or "nothing that their files state"
-        text += ", each with its settings" if "mpi" in different else ""
-        items.append(f"{labels.interconnect(other)} differs from {labels.interconnect(baseline)} in {text}.")
+            phrases = [_difference(key, first, second) for key in different if not key.startswith("launch.")]
+            phrases.append("Launch settings: those of each MPI library")
+        title = f"Parts of {labels.interconnect(other)} against {labels.interconnect(baseline)}"
+        items[title] = phrases or ["The files of these interconnects state no difference"]
     return items
 
 
 def _difference(key: str, *pair: Factors) -> str:
-    """Write a factor with its values for two interconnects: ``MTU (1500 against 9000 bytes)``."""
+    """Write a factor with its values for two interconnects: ``MTU: 1500 against 9000 bytes``."""
     title, unit = (COLUMNS | MODEL_FACTORS).get(key, (key, ""))
-    title = title if title[:2].isupper() else title[0].lower() + title[1:]
+    title = title if key not in COLUMNS | MODEL_FACTORS else f"{title[0].upper()}{title[1:]}"
     values = " against ".join(_value(key, factors, "not stated") for factors in pair)
-    return f"{title} ({values}{f' {unit}' if unit else ''})"
+    return f"{title}: {values}{f' {unit}' if unit else ''}"
 
 
 def _value(key: str, factors: Factors, missing: str = MISSING) -> str:

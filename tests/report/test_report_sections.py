@@ -86,9 +86,9 @@ class TestWords:
         assert "What is an interconnect worth?" in plain(part(report, "words"))
         sentences = plain(part(report, "asked"))
         assert (
-            "2 cases over 3 interconnects on 1, 2 and 4 processes, at oversubscription 1 and 2" in sentences
+            "The study has 2 cases and 3 interconnects. The runs have 1, 2 and 4 processes. Each core has 1 or 2 "
+            "processes. The study has 312 runs. 1 of the runs is invalid." in sentences
         )
-        assert "312 runs, 1 of them invalid." in sentences
         assert "What elbow stands for." in sentences
 
     def test_the_answer_states_winner_margin_and_certainty(self, report):
@@ -234,7 +234,7 @@ class TestPoorStudies:
     def test_an_interconnect_at_two_sites_counts_once(self):
         runs = pd.concat([make_runs(3).assign(site=site) for site in ("old", "new")], ignore_index=True)
         report = make_report(*make_study(runs), [])
-        assert "2 cases over 3 interconnects at 2 sites on" in plain(part(report, "asked"))
+        assert "The study has 2 cases, 3 interconnects and 2 sites." in plain(part(report, "asked"))
         (table,) = (block for block in blocks(part(report, "case-1"), "table"))
         titles = [group["title"] for group in table["groups"]]
         assert "Serial run (new)" in titles and "Serial run (old)" in titles
@@ -309,7 +309,7 @@ class TestPoorStudies:
         counts = Counts(planned=number, recorded=2 * number, invalid=0, outdated=number)
         report = make_report(both, tables, replace(facts, runs=counts), [])
         assert f"{number} runs are outdated and left out: " in plain(part(report, "words"))
-        assert f": {number} runs, none of them invalid, {number} outdated runs." in plain(
+        assert f"The study has {number} runs. No run is invalid. {number} other runs are outdated." in plain(
             part(report, "asked")
         )
         sentences = plain(part(report, "invalid"))
