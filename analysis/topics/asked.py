@@ -107,7 +107,7 @@ def _extent(content: Content) -> str:
     text += "" if names else " All runs are serial."
     if len(counts) > MOST_COUNTS:
         least, most = map(formats.plain, (counts[0], counts[-1]))
-        text += f" It has {len(counts)} process counts from {least} to {most}."
+        text += f" The study has {len(counts)} process counts from {least} to {most}."
     else:
         text += f" The runs have {sentences.processes(*counts)}."
     if threads != [1]:

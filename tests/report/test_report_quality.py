@@ -45,9 +45,9 @@ class TestOutliers:
     def test_an_outlier_is_named_with_its_rule_and_stays(self, runs):
         study = make_whole_study(runs)
         text = sentences_of(section(study))
-        assert "1 of 168 valid runs is an outlier by Tukey's fences (log time" in text
+        assert "1 of 168 valid runs is an outlier by Tukey's fences." in text
         (record,) = runs.loc[runs["foreign_cores"] == 1, "record"]
-        assert f"Duct elbow, TCP loopback, 2 processes, {record.removeprefix('records/')} (+" in text
+        assert f"Duct elbow, TCP loopback, 2 processes, {record.removeprefix('records/')}: +" in text
         assert "Estimates include outliers." in text
         assert "Other programs disturbed 1 of the outliers." in text
         assert study[1]["scaling"]["n"].eq(12).all()
@@ -82,8 +82,8 @@ class TestOutliers:
 
     def test_too_few_repetitions_for_fences(self):
         text = sentences_of(section(make_whole_study(make_runs(3, levels=(1,)))))
-        assert "Outliers are not flagged, since no point has 4 runs." in text
-        assert "Drift is not judged: this needs at least 4 blocks of a point." in text
+        assert "outliers only at points with at least 4 runs. This study has no such point." in text
+        assert "drift only at points with at least 4 blocks. This study has no such point." in text
 
 
 class TestDrift:
@@ -93,14 +93,17 @@ class TestDrift:
         runs.loc[rows, "seconds"] *= 1 + 0.05 * runs.loc[rows, "block"]
         _, tables, facts = make_whole_study(runs)
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
-        assert text.startswith("1 of 14 points drifts from the first block to the last (Kendall's test")
-        assert "Duct elbow, TCP loopback, 2 processes (+" in text
+        assert text.startswith(
+            "1 of 14 points drifts from the first block to the last. The test is Kendall's"
+        )
+        assert (
+            text.endswith(", at Duct elbow, TCP loopback, 2 processes.") and "The largest drift is +" in text
+        )
 
     def test_no_drift_is_reported_with_the_largest_change(self):
         _, tables, facts = make_whole_study(steady())
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
-        assert text.startswith("No point drifts distinguishably from the first block to the last (")
-        assert ", 14 points)" in text
+        assert text.startswith("No significant drift from the first block to the last at 14 points.")
         assert "The largest change is " in text
 
     def test_points_of_five_blocks_cannot_show_a_drift(self):
@@ -109,7 +112,7 @@ class TestDrift:
         _, tables, facts = make_whole_study(runs[runs["block"].isna() | (runs["block"] <= 5)])
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
         assert text.startswith(
-            "The runs cannot show drift. With at most 5 blocks at 14 points, even steadily"
+            "The runs are too few to show drift: 14 points with at most 5 blocks each. Even steadily"
         )
 
 
@@ -120,11 +123,9 @@ class TestSpread:
         runs.loc[noisy, "seconds"] *= np.where(runs.loc[noisy, "block"] % 2, 1.4, 0.7)
         _, tables, facts = make_whole_study(runs, baselines=["gigabit", "shared_memory"], compare_kinds=[])
         first, second = map(plain, spread_sentences(tables["variability"], Labels(facts)))
-        assert (
-            first.startswith("The run-to-run spread of the block times is: ") and "Shared memory 1." in first
-        )
+        assert first.startswith("The run-to-run spread of the block times: ") and "Shared memory 1." in first
         assert "The spread differs from the spread of the baseline in 1 of 1 comparison" in second
-        assert "(signed-rank test of absolute deviations, or sign test if they are clearly" in second
+        assert "The test is the signed-rank test of absolute deviations with Holm's correction" in second
         assert "of Shared memory, p" in second
 
     def test_a_figure_with_a_panel_a_case(self):
@@ -139,7 +140,7 @@ class TestSpread:
         study = make_whole_study(make_runs(1, levels=(1,)))
         assert spread_of(study) == []
         sentences = sentences_of(section(study))
-        assert "The run-to-run spread is unknown, since no point has two blocks." in sentences
+        assert "The run-to-run spread is unknown, because no point has two blocks." in sentences
 
 
 class TestPrecision:
@@ -168,8 +169,8 @@ class TestPrecision:
         far = table.assign(blocks_wanted=table["blocks_wanted"].where(~wide, 34_694))
         (text,) = map(plain, precision_sentences(far))
         assert text.endswith(
-            "The others would need more than 10 times as many blocks. More steps per run or an idle machine "
-            "would narrow these intervals instead."
+            "The others would need more than 10 times as many blocks for this width. More steps per run or an idle "
+            "machine would narrow the intervals instead."
         )
         first = far.index[wide][0]
         (text,) = map(
@@ -177,11 +178,11 @@ class TestPrecision:
             precision_sentences(far.assign(blocks_wanted=far["blocks_wanted"].where(far.index != first, 99))),
         )
         assert (
-            " 1 improvement would need about 99 blocks instead of 12. The width " in text
+            " 1 improvement would need about 99 blocks instead of 12 for this width. The width " in text
             and " 1 improvement would need more than 10 times" in text
         )
 
     def test_all_narrow_is_one_sentence(self):
         _, tables, _ = make_whole_study(steady(cases=("elbow",)))
         (text,) = map(plain, precision_sentences(tables["precision"].assign(reached=True)))
-        assert text.startswith("No interval of 3 improvements is wider than")
+        assert text.startswith("All 3 improvements have intervals of ±")

@@ -90,12 +90,14 @@ def test_a_column_that_separates_the_groups_is_named():
 def test_sentences():
     few = rows("lammps", "gke", {256: 50.0}, (1, 1, 1))
     (sentence,) = sentences(table(pooled(), few))
-    assert sentence.startswith("Two populations of runs at 1 of 1 point with at least 8 valid runs: ")
-    assert sentence.endswith("1 other point has fewer than 8 valid runs, too few to detect two populations.")
+    assert sentence.startswith("The runs form two groups at 1 of 1 point with at least 8 valid runs: ")
+    assert sentence.endswith("1 other point has fewer than 8 valid runs, too few for this test.")
     (sentence,) = sentences(table(few))
-    assert sentence == "Every point has fewer than 8 valid runs, too few to detect two populations."
+    assert sentence.endswith("Every point has fewer than 8 valid runs, too few for this test.")
     (sentence,) = sentences(table(rows("lammps", "eks", {256: 50.0}, SPREAD)))
-    assert sentence == "There is no sign of two populations of runs at 1 point with at least 8 valid runs."
+    assert sentence == (
+        "Nodeworth found no point whose runs form two groups. The test used 1 point with at least 8 valid runs."
+    )
 
 
 def test_page_one_names_groups_farther_apart_than_the_target():

@@ -119,14 +119,14 @@ def test_dependent_blocks_count_as_fewer():
     labels = Labels(Facts())
     *_, text = spread_sentences(table.reset_index(), labels)
     assert text.startswith(
-        "1\u00a0spread is not compared with the spread of the baseline, since blocks credibly"
+        "1\u00a0spread is not compared with the spread of the baseline, because later blocks"
     )
     (text,) = dependence_sentences(table.reset_index(), labels)
     assert text.startswith(
-        "1 of 2\u00a0ratios to the baseline has a wider interval, since its blocks may depend on earlier blocks: "
+        "1 of 2\u00a0ratios to the baseline has a wider interval, because its blocks may depend on earlier blocks. "
     )
     (text,) = dependence_sentences(table.loc[["c"]].reset_index(), labels)
-    assert text == "None of 1\u00a0ratio to the baseline has a wider interval because of dependent blocks."
+    assert text == "Dependence between blocks widens no interval of 1\u00a0ratio to the baseline."
 
 
 def trends(series, **more):

@@ -112,13 +112,13 @@ def _hover_text(point: Line) -> str:
 
 def _caption(spreads: pd.DataFrame, limit: float) -> str:
     text = (
-        "Run-to-run spread of the block times of each point, in percent: the standard deviation, estimated "
-        "from the median absolute deviation."
+        "Run-to-run spread of the block times of each point, in percent. The spread is the standard "
+        "deviation, estimated from the median absolute deviation."
     )
     beyond = int((spreads["spread_percent"] > limit).sum())
     if beyond:
         drawn = "is drawn" if beyond == 1 else "are drawn"
-        text += f" {formats.counted(beyond, 'point')} beyond {formats.percent(limit)} {drawn} at the edge."
+        text += f" {formats.counted(beyond, 'point')} above {formats.percent(limit)} {drawn} at the edge."
     return text
 
 
@@ -132,12 +132,12 @@ def population_figure(runs: pd.DataFrame, populations: pd.DataFrame, labels: Fig
         return []
     lines = as_lines(mixed.head(MOST_POINTS))
     caption = (
-        "Times of the runs at points with two populations of runs. Filled marks are the faster group, hollow "
+        "Times of the runs at points with two groups of runs. Filled marks are the faster group. Hollow "
         "marks are the slower group. Bars are the medians of the groups."
     )
     if len(mixed) > len(lines):
         named = f"{len(lines)} of {len(mixed)} points"
-        caption += f" The figure shows the {named} whose groups are farthest apart."
+        caption += f" The figure shows the {named} with the largest distance between groups."
     alt = f"Times of the runs of {formats.counted(len(lines), 'point')}, in two groups each."
     with new_drawing("populations", "quality", ROW_HEIGHT * len(lines) + 0.6, caption, alt) as drawing:
         axes = drawing.figure.subplots()

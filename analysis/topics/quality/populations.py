@@ -131,20 +131,29 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
     """Name the points with two populations, and count the points with too few runs for the test."""
     tested, mixed = populations[populations["mixed"].notna()], mixed_points(populations)
     untested = len(populations) - len(tested)
-    reason = f"fewer than {FEWEST} valid runs, too few to detect two populations"
+    reason = f"fewer than {FEWEST} valid runs, too few for this test"
     if tested.empty:
-        return [f"Every point has {reason}."] if untested else []
+        return (
+            [(f"Nodeworth tests whether the runs of a point form two groups. Every point has {reason}.")]
+            if untested
+            else []
+        )
     others = f" {counted(untested, 'other point')} {'has' if untested == 1 else 'have'} {reason}."
     total = f"{counted(len(tested), 'point')} with at least {FEWEST} valid runs"
     if mixed.empty:
-        return [f"There is no sign of two populations of runs at {total}.{others if untested else ''}"]
+        return [
+            (
+                "Nodeworth found no point whose runs form two groups. The test used "
+                f"{total}.{others if untested else ''}"
+            )
+        ]
     named = [describe_groups(line, labels) for line in as_lines(mixed.head(MOST))]
     if len(mixed) > MOST:
         named.append(f"{formats.whole(len(mixed) - MOST)} more in tables/populations.csv")
-    chance = "By chance, the test finds two populations at up to 1 in 100 points with log-normal times."
+    chance = "By chance, the test finds two groups at up to 1 in 100 points with log-normal times."
     return [
-        f"Two populations of runs at {formats.whole(len(mixed))} of {total}: {'; '.join(named)}. "
-        f"To separate them, {_remedies(mixed)}. {chance}{others if untested else ''}"
+        f"The runs form two groups at {formats.whole(len(mixed))} of {total}: {'; '.join(named)}. To "
+        f"separate the groups, {_remedies(mixed)}. {chance}{others if untested else ''}"
     ]
 
 

@@ -85,9 +85,12 @@ def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
         numbers("Blocks needed", formats.whole, "blocks_wanted"),
     ]
     target = formats.number(wide["target_percent"].iloc[0], 2)
-    caption = f"Improvements whose interval is wider than ±{target} percentage points, the widest first."
+    caption = f"Improvements with intervals above ±{target} percentage points. The widest interval is first."
     if len(wide) > len(shown):
-        caption += f" The table shows {len(shown)} of {len(wide)}; all are in tables/precision.csv."
+        caption += (
+            f" The table shows {len(shown)} of {len(wide)} improvements. File tables/precision.csv has all "
+            "improvements."
+        )
 
     def baseline(line: Line) -> str:
         return f"Over {labels.interconnect(line['baseline_interconnect'], side(line['kind'], 0))}"

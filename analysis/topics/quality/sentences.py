@@ -27,8 +27,6 @@ MOST_TIMES = 10
 """Ratio of the blocks that an interval needs to the present blocks, beyond which blocks are no remedy."""
 COARSE = 5e-3
 """Share of a time above which the report states the step of its rounding."""
-MOST = 4
-"""Largest number of points that a sentence names."""
 
 
 def count_disturbed(runs: pd.DataFrame) -> tuple[int, int]:
@@ -51,9 +49,9 @@ def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
     if not disturbed:
         return []
     return [
-        f"Other programs disturbed {formats.whole(disturbed)} of {counted(observed, 'valid run')}: they kept "
-        f"more than {DISTURBED_CORES} cores busy at the same time. Disturbed runs count like all others. "
-        "Column foreign_cores of runs.csv shows them."
+        f"Other programs disturbed {formats.whole(disturbed)} of {counted(observed, 'valid run')}. These "
+        f"programs kept more than {DISTURBED_CORES} cores busy. The results include disturbed runs. Column "
+        "foreign_cores of runs.csv shows the busy cores of each run."
     ]
 
 
@@ -83,15 +81,15 @@ def short_sentences(runs: pd.DataFrame) -> list[str]:
             for case, *times in short.itertuples(name=None)
         ]
         sentences.append(
-            f"Start-up and noise matter in short runs: {listed(spans)}. State more steps (--steps N) or a "
-            "larger input, so that runs take at least 10 s."
+            f"Start-up and noise matter in short runs: {listed(spans)}. Use more steps (--steps N) or a "
+            "larger input. Runs should take at least 10 s."
         )
     longest = runs[is_timed & ~is_of_user].groupby("case", sort=False)["seconds"].max()
     short_cases = longest.index[longest < SHORT_SECONDS]
     if len(short_cases):
         sentences.append(
-            f"The main loop of {listed(short_cases)} takes less than {SHORT_SECONDS:g} s. Times this short "
-            "mostly show effects of the start: let the case make more steps (--steps, or a larger size)."
+            f"The main loop of {listed(short_cases)} takes less than {SHORT_SECONDS:g} s. Such short times "
+            "mostly show effects of the start. Use more steps (--steps) or a larger size."
         )
     return sentences
 
@@ -105,9 +103,9 @@ def world_sentences(runs: pd.DataFrame) -> list[str]:
     if not unverified:
         return []
     return [
-        f"World size not verified: nothing shows that the processes of {counted(unverified, 'valid run')} of "
-        f"{formats.whole(len(verified))} formed one parallel run. If the program prints its number of "
-        "processes, the pattern read.processes verifies the size."
+        f"World size not verified in {formats.whole(unverified)} of {counted(len(verified), 'valid run')}. "
+        "The processes of such a run may not form one parallel run. The pattern read.processes verifies the "
+        "size if the program prints its number of processes."
     ]
 
 
@@ -137,9 +135,9 @@ def printed_time_sentences(runs: pd.DataFrame) -> list[str]:
     opposite = [str(case) for case, rows in timed.groupby("case", sort=False) if _is_opposite(rows)]
     if opposite:
         sentences.append(
-            f"The time of {listed(opposite)} rises from one process count to the next where the wall time of "
-            "the runs falls, or the reverse. Check that the program prints the wall time of its main loop, "
-            "not a sum over processes."
+            f"The time of {listed(opposite)} and the wall time of the runs change in opposite directions "
+            "between two process counts. Check that the program prints the wall time of its main loop. A sum "
+            "over processes is not a wall time."
         )
     return sentences
 
@@ -165,21 +163,21 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     points = valid.groupby(POINT, dropna=False)["seconds"].transform("size")
     judged, outliers = valid[points >= FEWEST], valid[valid["outlier"]]
     if judged.empty:
-        return [f"Outliers are not flagged, since no point has {counted(FEWEST, 'run')}."]
+        return [
+            f"Nodeworth flags outliers only at points with at least {counted(FEWEST, 'run')}. This study has "
+            "no such point."
+        ]
     total = f"of {counted(len(judged), 'valid run')}"
     if outliers.empty:
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
     outliers = outliers.assign(name=run_names(repetitions))
-    farthest = outliers.loc[(outliers["relative_seconds"] - 1).abs().nlargest(MOST).index].to_dict("records")
-    descriptions = "; ".join(
-        f"{point_name(row, labels)}, {row['name']} "
-        f"({formats.percent(100 * (row['relative_seconds'] - 1), signed=True)})"
-        for row in farthest
-    )
-    verb = "is an outlier" if len(outliers) == 1 else "are outliers"
-    text = f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}. Estimates include outliers."
-    text += (
-        f" {'The most extreme outliers' if len(outliers) > len(farthest) else 'Outliers'}: {descriptions}."
+    farthest = outliers.loc[(outliers["relative_seconds"] - 1).abs().idxmax()].to_dict()
+    deviation = formats.percent(100 * (farthest["relative_seconds"] - 1), signed=True)
+    verb, which = ("is an outlier", "outlier") if len(outliers) == 1 else ("are outliers", "largest outlier")
+    text = (
+        f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}. Tukey's fences are 1.5 "
+        "interquartile ranges beyond the quartiles of the log times of a point. Estimates include outliers. "
+        f"The {which} is {point_name(farthest, labels)}, {farthest['name']}: {deviation}."
     )
     return [text + _disturbed_outliers_sentence(outliers, runs)]
 
@@ -200,14 +198,18 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the points that became slower or faster from their first to their last block."""
     tested = drift[drift["p_adjusted"].notna()]
     if tested.empty:
-        return [f"Drift is not judged: this needs at least {counted(FEWEST, 'block')} of a point."]
+        return [
+            f"Nodeworth judges drift only at points with at least {counted(FEWEST, 'block')}. This study has "
+            "no such point."
+        ]
     most_blocks = int(tested["n"].max())
     smallest_p = 2 / math.factorial(min(most_blocks, 20))
     if len(tested) * smallest_p > 1 - labels.facts.settings.level:
         points = counted(len(tested), "point")
         return [
-            f"The runs cannot show drift. With at most {counted(most_blocks, 'block')} at {points}, even "
-            "steadily rising times are not significant in Kendall's test after Holm's correction."
+            f"The runs are too few to show drift: {points} with at most {counted(most_blocks, 'block')} "
+            "each. Even steadily rising times would not be significant in Kendall's test after Holm's "
+            "correction."
         ]
     test = "Kendall's test with Holm's correction"
     ordered = tested.loc[tested["drift_percent"].abs().sort_values(ascending=False).index]
@@ -215,21 +217,21 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     if moved.empty:
         first = ordered.iloc[0].to_dict()
         return [
-            f"No point drifts distinguishably from the first block to the last ({test}, "
-            f"{counted(len(tested), 'point')}). The largest change is {_change(first)}, at "
-            f"{point_name(first, labels)}."
+            f"No significant drift from the first block to the last at {counted(len(tested), 'point')}. The "
+            f"test is {test}. The largest change is {_change(first)}, at {point_name(first, labels)}."
         ]
-    named = [f"{point_name(row, labels)} ({_change(row)})" for row in moved.head(MOST).to_dict("records")]
+    first = moved.iloc[0].to_dict()
     verb = "drifts" if len(moved) == 1 else "drift"
     return [
         f"{formats.whole(len(moved))} of {counted(len(tested), 'point')} {verb} from the first block to the "
-        f"last ({test}): {listed(named)}{_more(moved, 'drift')}."
+        f"last. The test is {test}. The largest drift is {_change(first)}, at {point_name(first, labels)}."
+        f"{_others_in(moved, 'drift')}"
     ]
 
 
-def _more(rows: pd.DataFrame, table: str) -> str:
-    """Refer to the table with the rows that a sentence does not name."""
-    return f", and {formats.whole(len(rows) - MOST)} more in tables/{table}.csv" if len(rows) > MOST else ""
+def _others_in(rows: pd.DataFrame, table: str) -> str:
+    """Name the table with all rows if a sentence names only the first of them."""
+    return f" File tables/{table}.csv has all points." if len(rows) > 1 else ""
 
 
 def _change(row: Line) -> str:
@@ -247,8 +249,8 @@ def order_sentences(runs: pd.DataFrame) -> list[str]:
     sentences = []
     if number := len(np.unique(point[has_several_runs & is_unknown])):
         sentences.append(
-            f"The order of the runs is unknown at {counted(number, 'point')}. Nodeworth does not judge drift "
-            "or dependence on earlier runs there."
+            f"The order of the runs is unknown at {counted(number, 'point')}. Nodeworth does not test drift "
+            "or dependence on earlier runs at points of unknown order."
         )
     if number := len(np.unique(point[has_several_runs & is_by_row & ~is_unknown])):
         sentences.append(
@@ -269,9 +271,9 @@ def rounding_sentences(runs: pd.DataFrame) -> list[str]:
         return []
     step = f"{formats.exact(coarse.max())}{formats.THIN}s"
     return [
-        f"The times of {counted(len(coarse), 'run')} are rounded to steps of up to {step}. No interval is "
-        "narrower than half a step on either side, and no difference within the rounding is called faster or "
-        "slower."
+        f"The times of {counted(len(coarse), 'run')} are rounded to steps of up to {step}. Every interval "
+        "has at least half a step on either side. A verdict of “faster” or “slower” requires a difference "
+        "larger than the rounding."
     ]
 
 
@@ -279,15 +281,16 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
     """Compare the run-to-run variation of the interconnects."""
     with_spread = variability[variability["spread_percent"].notna()]
     if with_spread.empty:
-        return ["The run-to-run spread is unknown, since no point has two blocks."]
+        return ["The run-to-run spread is unknown, because no point has two blocks."]
     medians = with_spread.groupby(["interconnect", "kind"], dropna=False)["spread_percent"].median()
     rows = labels.in_order(medians.reset_index(), "interconnect", "kind").itertuples(index=False, name=None)
     spreads = listed(
         f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
     )
     return [
-        f"The run-to-run spread of the block times is: {spreads}. Each spread is the median over points of "
-        "the standard deviation, which Nodeworth estimates from the median absolute deviation.",
+        f"The run-to-run spread of the block times: {spreads}. The spread of a point is its standard "
+        "deviation, estimated from the median absolute deviation. The listed spreads are medians over "
+        "points.",
         *_spread_tests(with_spread, labels),
     ]
 
@@ -298,8 +301,8 @@ def stopped_sentences(variability: pd.DataFrame) -> list[str]:
     if not stopped:
         return []
     return [
-        f"Spread and drift of {counted(stopped, 'point')} are unknown, since runs were stopped at their "
-        "time limit; see tables/censored.csv."
+        f"Spread and drift of {counted(stopped, 'point')} are unknown, because runs were stopped at their "
+        "time limit. File tables/censored.csv lists the points."
     ]
 
 
@@ -311,30 +314,30 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
     if number > 0:
         verb = "is" if number == 1 else "are"
         dependent.append(
-            f"{counted(number, 'spread')} {verb} not compared with the spread of the baseline, since blocks "
-            "credibly depend on earlier blocks."
+            f"{counted(number, 'spread')} {verb} not compared with the spread of the baseline, because later "
+            "blocks seem to depend on earlier blocks."
         )
     if tested.empty:
         return dependent or [
-            "Nodeworth does not compare spreads. This needs two blocks in which an interconnect and its "
-            "baseline ran on the same number of processes."
+            "Nodeworth does not compare the spreads of interconnects. The comparison needs two blocks that "
+            "contain an interconnect and its baseline at the same count."
         ]
     test = (
-        "signed-rank test of absolute deviations, or sign test if they are clearly asymmetric, with Holm's "
-        "correction"
+        "the signed-rank test of absolute deviations with Holm's correction, or the sign test for clearly "
+        "asymmetric deviations"
     )
     differing = tested[tested["distinguishable"]]
     if differing.empty:
         return [
-            f"No spread is distinguishable from the spread of the baseline in "
-            f"{counted(len(tested), 'comparison')} ({test}).",
+            "No spread differs significantly from the spread of the baseline in "
+            f"{counted(len(tested), 'comparison')}. The test is {test}.",
             *dependent,
         ]
-    first = differing.sort_values("p_adjusted", kind="stable").head(MOST)
-    named = [f"{point_name(row, labels)} ({_spreads(row, labels)})" for row in first.to_dict("records")]
+    first = differing.sort_values("p_adjusted", kind="stable").iloc[0].to_dict()
     return [
         f"The spread differs from the spread of the baseline in {formats.whole(len(differing))} of "
-        f"{counted(len(tested), 'comparison')} ({test}): {listed(named)}{_more(differing, 'variability')}.",
+        f"{counted(len(tested), 'comparison')}. The test is {test}. The clearest difference is at "
+        f"{point_name(first, labels)}: {_spreads(first, labels)}.{_others_in(differing, 'variability')}",
         *dependent,
     ]
 
@@ -347,21 +350,17 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
     dependent = judged[judged["effective_blocks"] < judged["blocks"].astype(float)]
     ratios = counted(len(judged), "ratio")
     if dependent.empty:
-        return [f"None of {ratios} to the baseline has a wider interval because of dependent blocks."]
-    first = dependent.sort_values("effective_blocks", kind="stable").head(MOST).to_dict("records")
-    named = [
-        f"{point_name(row, labels)} (lag-one correlation {formats.fixed(row['lag_one_correlation'], 2)}, "
-        f"{formats.whole(row['blocks'])} blocks equal {formats.number(row['effective_blocks'], 2)} "
-        "independent blocks)"
-        for row in first
-    ]
+        return [f"Dependence between blocks widens no interval of {ratios} to the baseline."]
+    first = dependent.sort_values("effective_blocks", kind="stable").iloc[0].to_dict()
     verb, their = ("has a wider interval", "its")
     if len(dependent) > 1:
         verb, their = ("have wider intervals", "their")
     return [
-        f"{formats.whole(len(dependent))} of {ratios} to the baseline {verb}, since {their} blocks may "
-        f"depend on earlier blocks: {listed(named)}{_more(dependent, 'variability')}. If whole sweeps "
-        "credibly depend on earlier sweeps, the bootstrap draws fewer sweeps. Derived intervals are then "
+        f"{formats.whole(len(dependent))} of {ratios} to the baseline {verb}, because {their} blocks may "
+        f"depend on earlier blocks. The strongest dependence is at {point_name(first, labels)}: "
+        f"{formats.whole(first['blocks'])} blocks equal {formats.number(first['effective_blocks'], 2)} "
+        f"independent blocks.{_others_in(dependent, 'variability')} The bootstrap draws fewer sweeps if "
+        "whole sweeps depend on earlier sweeps. Intervals of speedups and other derived quantities are then "
         "wider."
     ]
 
@@ -372,7 +371,9 @@ def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
     if number == 0:
         return []
     verb = "has a wider interval" if number == 1 else "have wider intervals"
-    return [f"{counted(number, 'unpaired comparison')} {verb}, since imported times depend on earlier times."]
+    return [
+        f"{counted(number, 'unpaired comparison')} {verb}, because imported times depend on earlier times."
+    ]
 
 
 def _spreads(row: Line, labels: Labels) -> str:
@@ -392,17 +393,17 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
     """State how many improvements have narrow enough intervals, and how many blocks the others need."""
     compared = with_interval(precision)
     if compared.empty:
-        return ["No improvement has an interval, since the blocks are too few."] if len(precision) else []
+        return ["No improvement has an interval, because the blocks are too few."] if len(precision) else []
     target = f"±{formats.number(compared['target_percent'].iloc[0], 2)} percentage points"
     wide = compared[~compared["reached"]]
     if wide.empty:
         if len(compared) == 1:
-            return [f"The interval of the only improvement is no wider than {target}."]
-        return [f"No interval of {counted(len(compared), 'improvement')} is wider than {target}."]
+            return [f"The only improvement has an interval of {target} or less."]
+        return [f"All {counted(len(compared), 'improvement')} have intervals of {target} or less."]
     all_compared = counted(len(compared), "improvement")
     sentences = [
-        f"The interval of {formats.whole(len(compared) - len(wide))} of {all_compared} is no wider than "
-        f"{target}."
+        f"{formats.whole(len(compared) - len(wide))} of {all_compared} "
+        f"{'has an interval' if len(compared) - len(wide) == 1 else 'have intervals'} of {target} or less."
         if len(wide) < len(compared)
         else f"The intervals of all {all_compared} are wider than {target}."
     ]
@@ -415,14 +416,14 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
         others = _others(len(wide), len(compared))
         others = counted(len(within), "improvement") if beyond.any() else others
         sentences.append(
-            f"{others} would need about {needed} blocks{instead}. The width of an interval shrinks about as "
-            "1 / √blocks."
+            f"{others} would need about {needed} blocks{instead} for this width. The width of an interval "
+            "shrinks about as 1 / √blocks."
         )
     if number := int(beyond.sum()):
         others = _others(number, len(compared)) if number == len(wide) else counted(number, "improvement")
         sentences.append(
-            f"{others} would need more than {MOST_TIMES} times as many blocks. More steps per run or an idle "
-            "machine would narrow these intervals instead."
+            f"{others} would need more than {MOST_TIMES} times as many blocks for this width. More steps per "
+            "run or an idle machine would narrow the intervals instead."
         )
     return [" ".join(sentences)]
 

@@ -38,9 +38,7 @@ from analysis.statistics.distributions import thinned
 from analysis.statistics.shift import paired_shift
 from analysis.statistics.trend import trend
 
-OUTLIER_RULE = (
-    "Tukey's fences (log time more than 1.5 interquartile ranges beyond the quartiles of the point)"
-)
+OUTLIER_RULE = "Tukey's fences"
 FENCES = 1.5
 """Distance of Tukey's fences from the quartiles, in interquartile ranges."""
 FEWEST = 4
