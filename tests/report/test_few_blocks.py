@@ -45,7 +45,7 @@ def test_columns_with_an_interval_are_listed(report):
     (table,) = blocks(part(report, "models"), "table")
     assert "interval" not in table["caption"]
     (table,) = blocks(part(report, "fastest"), "table")
-    assert "It is unknown below 5 blocks which other interconnects may be the fastest." in table["caption"]
+    assert "Nodeworth needs 5 blocks to find other interconnects that may be the fastest." in table["caption"]
 
 
 def test_too_few_blocks_are_not_the_same_as_not_distinguishable(report):

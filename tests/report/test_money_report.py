@@ -237,16 +237,16 @@ class TestTurnaround:
         money_part = turnaround(content(runs, tables, facts))
         sentences = paragraphs(money_part)
         assert sentences[0] == (
-            "One user: 4 processes over Gigabit (6.00 s per job); 8 processes "
-            "over Infiniband (3.00 s per job); 2 processes over Elan (7.00 s per job)."
+            "One user: Gigabit takes 6.00 s per job with 4 processes. Infiniband takes 3.00 s per job with 8 "
+            "processes. Elan takes 7.00 s per job with 2 processes."
         )
         # efficiencies of 0.75 and more: gigabit 2 (0.75), infiniband 2 (1) and 4 (0.75), elan 2 (0.857)
         assert sentences[2] == (
-            "Shared machine: 2 processes over Gigabit (8.00 s per "
-            "job) and Elan (7.00 s per job); 4 processes over Infiniband (4.00 s per job)."
+            "Shared machine: Gigabit takes 8.00 s per job with 2 processes. Infiniband takes 4.00 s per job with "
+            "4 processes. Elan takes 7.00 s per job with 2 processes."
         )
         assert sentences[3].startswith("8 jobs: ")
-        rows = table(money_part, "Each cell states the processes")
+        rows = table(money_part, "Column “Cores” shows")
         assert rows[1] == ["Infiniband", "8", "8: 3.00 s", "2: 57 600 per day", "4: 4.00 s", "12.0 s"]
 
 
@@ -408,7 +408,7 @@ def test_a_point_estimate_gives_neither_verdict_nor_best_choice(tmp_path):
     (buy,) = [line for line in paragraphs(pays(report)) if ", buy " in line]
     assert buy.endswith(". The differences are not tested.")
     text = blocks(turnaround(report), "paragraph")[-1]["text"]
-    assert text.endswith("Ways that may be as good are unknown below 5 blocks.")
+    assert text.endswith("Nodeworth needs 5 blocks to find other combinations that may be as good.")
 
 
 def test_an_unfinished_study_states_costs_and_no_advice(tmp_path):

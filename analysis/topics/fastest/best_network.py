@@ -84,10 +84,10 @@ def network_sentences(
     best = as_lines(rows.nsmallest(1, "seconds"))[0]
     named = list(dict.fromkeys([*lowest, *highest]))
     return [
-        f"The lowest published latency is that of {_holders(lowest, figures, 'latency_us', labels)}. The "
-        f"highest published bandwidth is that of {_holders(highest, figures, 'peak_Mbps', labels)}.",
-        f"The fastest run takes {_run(best, rows, labels)}{_verdict(best['interconnect'], named, figures)}"
-        f"{_doubt(best, named, won, labels)}.",
+        f"Lowest published latency: {_holders(lowest, figures, 'latency_us', labels)}. Highest published "
+        f"bandwidth: {_holders(highest, figures, 'peak_Mbps', labels)}.",
+        f"The fastest run takes {_run(best, rows, labels)}. {_verdict(best['interconnect'], named, figures)}"
+        f"{_doubt(best, named, won, labels)}",
         _records(named, rows, won, labels),
     ]
 
@@ -101,37 +101,39 @@ def _figure(figures: pd.DataFrame, interconnect: str, quantity: str) -> str:
 
 def _holders(names: Sequence[str], figures: pd.DataFrame, quantity: str, labels: Labels) -> str:
     return listed(
-        (f"{labels.interconnect(name, 'published')}, {_figure(figures, name, quantity)}" for name in names),
+        (
+            (f"{labels.interconnect(name, 'published')} with {_figure(figures, name, quantity)}")
+            for name in names
+        ),
         "or",
     )
 
 
 def _run(line: Line, rows: pd.DataFrame, labels: Labels) -> str:
     """Write the time of a run with its processes, nodes, oversubscription and interconnect."""
-    nodes = "" if is_missing(line["nodes"]) else f" ({counted(line['nodes'], 'node')})"
+    nodes = "" if is_missing(line["nodes"]) else f" and {counted(line['nodes'], 'node')}"
     several_levels = rows["oversubscription"].nunique() > 1
-    level = f" at oversubscription {line['oversubscription']}" if several_levels else ""
+    level = f", at oversubscription {line['oversubscription']}" if several_levels else ""
     return (
-        f"{formats.seconds(line['seconds'])} on {processes(line['processes'])}{nodes}{level}, "
-        f"over {labels.curve(line)}"
+        f"{formats.seconds(line['seconds'])} over {labels.curve(line)} on "
+        f"{processes(line['processes'])}{nodes}{level}"
     )
 
 
 def _verdict(best: str, named: Sequence[str], figures: pd.DataFrame) -> str:
     """Say whether the fastest interconnect is among those with the best network figures."""
     if best not in figures.index:
-        return ", whose network figures are unknown"
+        return "The published figures of this network are unknown."
     best_figures = listed(_figure(figures, best, quantity) for quantity in QUANTITIES)
-    if best in named:
-        return f", with {best_figures}"
-    return f", with {best_figures}: the fastest network does not make the fastest run"
+    text = f"The published figures of this network are {best_figures}."
+    return text if best in named else f"{text} The fastest network does not make the fastest run."
 
 
 def _doubt(best: Line, named: Sequence[str], won: pd.DataFrame, labels: Labels) -> str:
     """Name the best networks that may also make the fastest run."""
     candidates = {*rows_like(won, best, _POINT)["candidates"].explode()} - {best["interconnect"]}
     names = listed(labels.interconnect(name, "published") for name in named if name in candidates)
-    return f" ({names} not distinguishable from it)" if names else ""
+    return f" The fastest run over {names} may be equally fast." if names else ""
 
 
 def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels: Labels) -> str:
@@ -140,5 +142,6 @@ def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels
     for name in names:
         shared = won.merge(rows.loc[rows["interconnect"] == name, _POINT], on=_POINT)
         first = sum(name in equal for equal in shared["equal"]) or "none"
-        counts.append(f"{labels.interconnect(name, 'published')} is fastest at {first} of {len(shared)}")
-    return f"At points with several interconnects, {listed(counts)}."
+        points = f"{counted(len(shared), 'point')} with several interconnects"
+        counts.append(f"{labels.interconnect(name, 'published')} is the fastest at {first} of {points}.")
+    return " ".join(counts)

@@ -28,7 +28,10 @@ def fastest_section(content: Content) -> Section | None:
     won = winners(content.tables["fastest"])
     blocks: list[Block] = []
     if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
-        text = f"It is unknown which other interconnects may be the fastest if {INSEPARABLE}."
+        text = (
+            "Nodeworth cannot separate time and interconnect in some comparisons. Other interconnects may "
+            "then be the fastest."
+        )
         blocks.append(bullets([text]))
     blocks.append(winners_table(won, labels, has_several(content.tables["scaling"]["n"])))
     figures = network_figures(content.published)
@@ -56,26 +59,25 @@ def winners_table(won: pd.DataFrame, labels: Labels, several_runs: bool = False)
     """
     rows, caption = (
         won,
-        "The fastest interconnect at each count, with the next and the slowest of the compared "
-        "interconnects.",
+        "The fastest interconnect at each count, compared with the next and the slowest interconnect.",
     )
     if len(rows) > MOST_ROWS:
         curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads"]
         counts = rows["processes"].fillna(rows["nodes"])
         rows = rows[counts == counts.groupby([rows[name] for name in curve], dropna=False).transform("max")]
-        caption += " Only the largest count is shown; all times are in tables/scaling.csv."
+        caption += " The table shows only the largest count. File tables/scaling.csv has all times."
     if rows["rivals"].gt(0).any():
         caption += (
-            " A ≈ means that another interconnect is or may be as fast (multiple comparisons with the best)."
+            " A ≈ means that another interconnect is or may be equally fast. Nodeworth uses multiple "
+            "comparisons with the best."
         )
     if by_chance := ALPHA * int(rows["rivals"].notna().sum()):
         caption += (
-            " If all interconnects were equally fast, a single fastest interconnect would still appear by "
-            f"chance. Among these {formats.whole(by_chance / ALPHA)} counts, this happens at "
-            f"{formats.number(by_chance, 1)} counts on average."
+            " If all interconnects were equally fast, chance would show a single fastest interconnect at "
+            f"{formats.number(by_chance, 1)} of {formats.whole(by_chance / ALPHA)} counts on average."
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
-        caption += f" It is unknown below {FEWEST} blocks which other interconnects may be the fastest."
+        caption += f" Nodeworth needs {FEWEST} blocks to find other interconnects that may be the fastest."
     if several_runs:
         caption += f" {RATIOS_OF_RUNS}"
     if rows["lead_low"].notna().any():
@@ -125,5 +127,8 @@ def _figures_table(figures: pd.DataFrame, labels: Labels) -> Block:
         cells = [cell(name, quantity) for quantity in QUANTITIES]
         rows.append(row([labels.interconnect(name, "published"), *cells], "", name))
     columns = [*left("Interconnect"), *right("Latency (µs)", "Bandwidth (Mbit/s)")]
-    caption = "Published network figures. A range means that the source does not state the network in use."
+    caption = (
+        "Published network figures. A range covers several possible networks, because the source does not "
+        "state the network in use."
+    )
     return table(caption, columns, {"": rows})

@@ -171,13 +171,13 @@ def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: L
     """Explain the lines of a figure, and state how many of the case's curves it shows."""
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
-        f"{labels.case(case)}: {labels.speedup} against processes. Points are runs. Lines are the average "
-        f"of the models. Bands are {labels.intervals(pd.DataFrame(shown))}.",
-        "Dashed lines are predictions above the largest count that was run, up to "
-        f"{formats.listed(sorted(factors), 'or')} times this count.",
+        f"{labels.case(case)}: {labels.speedup} against processes. Points are runs. Lines are the weighted "
+        f"average of the models. Shaded areas are {labels.intervals(pd.DataFrame(shown))}.",
+        "Dashed lines are predictions above the largest count that was run. Dashed lines end at "
+        f"{formats.listed(sorted(factors), 'or')} times the largest count.",
     ]
     if len(shown) < curves:
         sentences.append(
-            f"The figure shows {len(shown)} of {curves} curves; tables/model_curves.csv has all curves."
+            f"The figure shows {len(shown)} of {curves} curves. File tables/model_curves.csv has all curves."
         )
     return " ".join(sentences)

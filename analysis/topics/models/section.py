@@ -21,17 +21,17 @@ from analysis.topics.models.sentences import (
 from analysis.topics.models.tables import AVERAGE
 
 READING = (
-    "Nodeworth fits each model to the median times of a curve. It then leaves out one process count at a "
-    "time and predicts this count from the others. The held-out error is the mean relative error of these "
-    "predictions. The best model has the smallest held-out error. The communication model is a sum of three "
-    "costs: a constant, a multiple of log2 of the processes, and a multiple of the processes. A prediction "
-    "is a weighted average of the models. Models with smaller held-out errors have more weight. The brackets "
-    "of a prediction are wider where the models disagree. The held-out error widens the brackets further "
-    "above the largest count that was run. Predictions above twice this count have no brackets."
+    "Nodeworth fits each model to the median times of a curve. As a check, Nodeworth fits the model again "
+    "without one process count and predicts the time at this count. The held-out error is the mean relative "
+    "error over all counts. The best model has the smallest held-out error. The communication model has "
+    "three costs on p processes: a constant, a term with log2 p and a term with p. A prediction is a "
+    "weighted average of the models. Models with smaller held-out errors have more weight. The brackets of a "
+    "prediction are wider where the models disagree. Above the largest count that was run, the held-out "
+    "error widens the brackets more. Predictions above twice the largest count have no brackets."
 )
 READING_STRONG = (
-    " USL is Gunther's Universal Scalability Law. The limit of speedup is the bound of the formula, not a "
-    "prediction. ∞ means a count above the largest predicted count."
+    " USL is Gunther's Universal Scalability Law. Column “Limit of speedup” shows the upper bound of the "
+    "model, which is not a prediction. In column “Peak”, ∞ is a count above the largest predicted count."
 )
 
 
@@ -78,8 +78,9 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     has_intervals = best_models[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
     brackets = f" Brackets contain {labels.intervals(best_models)}." if has_intervals else ""
     caption = (
-        f"The best model of each curve.{brackets} {MISSING} marks a coefficient that the model lacks. The "
-        "predicted speedup is the average of the models. All models are in tables/models.csv."
+        f"The best model of each curve.{brackets} {MISSING} means that the model has no such coefficient. "
+        "The last column is the weighted average of the models at the largest predicted count. File "
+        "tables/models.csv has all models."
     )
     lines = labels.lines(best_models, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -71,14 +71,10 @@ def too_few_sentence(models: pd.DataFrame, best_models: pd.DataFrame, labels: La
     if not too_short:
         return ""
     needed = counts_needed("weak" if labels.weak else "strong")
+    subject = f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'} fewer"
     if too_short == curves:
-        subject, end = "No curve has the", " that a comparison of scaling models needs"
-    else:
-        subject = (
-            f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'} fewer than"
-        )
-        end = ", too few for a comparison of scaling models"
-    return f"{subject} {counted(needed, 'process count')}{end}."
+        subject = "No curve has enough"
+    return f"A comparison of scaling models needs {counted(needed, 'process count')}. {subject}."
 
 
 def peak_text(row: Line) -> str:

@@ -66,14 +66,14 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
         changed = relative[(relative - 1).abs() >= CHANGED].sort_values(ascending=False)  # factors by field
         if changed.empty:
             sentences.append(
-                f"{labels.case(case)}: the iterations of the linear solver on {processes(many)} differ by "
-                f"less than {formats.percent(100 * CHANGED, places=0)} from those on {processes(few)}."
+                f"{labels.case(case)}: the iterations of the linear solver change by less than "
+                f"{formats.percent(100 * CHANGED, places=0)} from {processes(few)} to {processes(many)}."
             )
             continue
         factors = listed(f"{formats.number(factor)} for {field}" for field, factor in changed.items())
         sentences.append(
-            f"{labels.case(case)}: iterations of the linear solver on {processes(many)}, relative to "
-            f"{processes(few)}, are {factors}."
+            f"{labels.case(case)}: the iterations of the linear solver change from {processes(few)} to "
+            f"{processes(many)}. The ratios are {factors}."
         )
     return sentences
 
@@ -120,9 +120,13 @@ def _effect_of_iterations(line: Line) -> str:
             f"reference, the efficiency would be {without_savings}"
         )
     loss = line["algorithmic_loss_percent"]
-    share = "" if is_missing(loss) else f". These iterations explain {formats.percent(loss)} of the lost time"
+    share = (
+        ""
+        if is_missing(loss)
+        else (f". The additional iterations explain {formats.percent(loss)} of the lost time")
+    )
     return (
-        "The additional iterations of the linear solver on their own would reduce the efficiency to "
+        "With only the additional iterations of the linear solver, the efficiency would be "
         f"{formats.percent(100 * algorithmic)}{share}"
     )
 
@@ -165,7 +169,7 @@ def _outside_sentences(parts: pd.DataFrame) -> list[str]:
     if len(outside):
         share = outside.groupby(_POINT, dropna=False)["share"].sum()
         sentences.append(
-            "All times also exclude the start-up, the output and the rest of a run, which take "
+            "All times also exclude start-up, output and other time outside the main loop. This time is "
             f"{formats.percent(100 * share.min())} to {formats.percent(100 * share.max())} of a run."
         )
     return sentences
@@ -242,9 +246,10 @@ def _efficiency_table(efficiency: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption = (
         "Efficiency and its two factors, at the smallest and the largest parallel process count. The "
-        "algorithmic factor follows from the iterations of the linear solver, weighted with their share of "
-        "the reference's main loop. The implementation factor contains all other causes, such as "
-        "communication, imbalance and memory. All points are in tables/solver_efficiency.csv."
+        "algorithmic factor is the effect of the iterations of the linear solver. Nodeworth weights the "
+        "iterations with their share of the main loop in the reference run. The implementation factor "
+        "contains all other causes, such as communication, imbalance and memory. All points are in "
+        "tables/solver_efficiency.csv."
     )
     return table(caption, columns, groups)
 

@@ -71,8 +71,8 @@ def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     rows_of_pairs = math.ceil(len(interconnects) / columns)
     most = int(rows["processes"].max())
     caption = (
-        f"{labels.case(case)}, simulated: parts of the time of the ranks. Above: mean over the ranks at each "
-        f"process count. Below: each rank of the run on {counted(most, 'process')}."
+        f"{labels.case(case)}: parts of the simulated time. Upper panels show the mean over the ranks at "
+        f"each process count. Lower panels show each rank of the run on {counted(most, 'process')}."
     )
     alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
     stem, inches = file_stem("simulated_times", case), 2 * ROW_INCHES * rows_of_pairs + 0.4
@@ -136,8 +136,9 @@ def _pairs_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     counts = sorted(rows["processes"].unique())[-MOST_MATRICES:]
     rows = rows[rows["processes"].isin(counts)]
     caption = (
-        f"{labels.case(case)}: bytes that each rank sends to each other rank in one step, on "
-        f"{listed(map(str, counts))} processes, without collective calls. White cells have no bytes."
+        f"{labels.case(case)}: bytes from each rank to each other rank in one step, on "
+        f"{listed(map(str, counts))} processes. The bytes exclude collective calls. White cells have no "
+        "bytes."
     )
     smallest, largest = rows["bytes"].min() / 1000, rows["bytes"].max() / 1000
     smallest = smallest if smallest < largest else largest / 10
@@ -177,7 +178,9 @@ def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[i
     changes : sequence of int
         Largest size before each change of protocol, in bytes. A line marks each change.
     """
-    caption = f"{title}: one-way time of a message, given and from the model; errors of the model."
+    caption = (
+        f"{title}. Left: one-way time of a message, as given and from the model. Right: errors of the model."
+    )
     with new_drawing(file_stem("model", name), "model", FIT_INCHES, caption) as drawing:
         times, errors = drawing.panels(2, 2, ("Message size", ""), sharex=True)
         x = positions(fit["bytes"])

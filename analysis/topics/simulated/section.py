@@ -22,24 +22,24 @@ TRAFFIC = "mpi4py"
 MEAN_ALLOWED_PERCENT = 3.0
 """Largest mean error of a model that needs no warning."""
 
-ACCURACY = "docs/validation.md compares such predictions with measured times, and states their errors."
+ACCURACY = "File docs/validation.md compares simulated with measured times and states the errors."
 
 HOW = (
-    "Simulated times were not measured. Nodeworth recorded the messages of a real run at each process count. "
-    "It replayed these messages on a model of each interconnect and on cores of the stated speed. Brackets "
-    "are bands of the simulation, not confidence intervals."
+    "Simulated times are predictions. Nodeworth recorded the messages of a real run at each process count. "
+    "Nodeworth then replayed the messages on a model of each interconnect. Brackets are uncertainty bands of "
+    "the simulation and not confidence intervals."
 )
 
 HOW_TRAFFIC = (
-    "Traffic on simulated interconnects was not measured. Nodeworth simulated the scheduled messages of each "
-    "pattern on a model of each interconnect, by the rules of the measuring program. The simulation contains "
-    "no computing."
+    "Traffic on simulated interconnects is a prediction. Nodeworth simulated the messages of each pattern on "
+    "a model of each interconnect. The simulation has the schedule and the rules of the measuring program. "
+    "The simulation contains no computing."
 )
 
 HOW_SERVERS = (
-    "Nodeworth simulated tasks on a distributed array and their data servers on a model of each "
-    "interconnect. Ranks that share a core use it in turns. The computing time of a task was measured in "
-    "serial runs. Brackets span the shortest and the longest of these times, and random orders of the tasks."
+    "Nodeworth simulated the tasks and the data servers of a distributed array on a model of each "
+    "interconnect. Ranks on the same core take turns. Nodeworth measured the computing time of a task in "
+    "serial runs. Brackets cover all measured computing times and random orders of the tasks."
 )
 
 
@@ -83,17 +83,22 @@ def models_of(content: Content) -> dict[str, AboutModel]:
 def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> str:
     """State the speed of the simulated cores relative to the traced cores, and the source of this figure."""
     cpus = [] if traces is None else traces["cpu"].dropna().unique().tolist()
-    traced_cores = f"the cores that recorded the traces{f' ({listed(cpus)})' if cpus else ''}"
     processor = host.processor
     format_speed = formats.number if processor else formats.exact
     ends = " to ".join(map(format_speed, host.host_speed_range or ()))
-    share = format_speed(speed) + (f" ({ends})" if ends else "")
-    relation = "are as fast as" if speed == 1 and not ends else f"have {share} times the speed of"
-    sentences = [f"Simulated cores {relation} {traced_cores}."]
+    is_equal = speed == 1 and not ends
+    relation = "are as fast as" if is_equal else f"have {format_speed(speed)} times the speed of"
+    sentences = [f"Simulated cores {relation} the cores that recorded the traces."]
+    if ends:
+        sentences.append(
+            f"The range of this ratio is {ends}. Brackets of simulated times include this range."
+        )
+    if cpus:
+        sentences.append(f"The traces were recorded on {listed(cpus)}.")
     stated_cpu = (processor.traced_on if processor else host.relative_to) or ""
     if other_cpus := [cpu for cpu in cpus if stated_cpu not in cpu]:
         sentences.append(
-            f"This ratio was stated for {stated_cpu}. For {listed(other_cpus)}, this ratio is a guess."
+            f"The source states this ratio for {stated_cpu}. The ratio is a guess for {listed(other_cpus)}."
         )
     sentences += _benchmark_sentences(processor) if processor else []
     if speed != 1 or ends:
@@ -102,13 +107,9 @@ def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> st
             if host.source
             else "The study states no source of this ratio."
         )
-    if ends:
-        sentences.append("Brackets of simulated times include this range.")
     if host.corun_percent is not None:
         percent = f"{formats.exact(host.corun_percent)}{THIN}%"
-        sentences.append(
-            f"By a statement of the study, a rank is {percent} slower for each other rank on its node."
-        )
+        sentences.append(f"The study assumes that each other rank on a node slows a rank by {percent}.")
     return " ".join(sentences)
 
 
@@ -116,12 +117,13 @@ def _benchmark_sentences(processor: AboutProcessor) -> list[str]:
     """Quote the benchmarks from which the speed follows, and explain why all computing has the same speed."""
     results = {name: tuple(map(formats.whole, pair)) for name, pair in processor.benchmarks.items()}
     linpack, triad = results["linpack_100_Mflops"], results["stream_triad_MBps"]
+    traced = processor.traced_on or "the traced processor"
     return [
-        f"Two benchmarks compare {processor.name} with {processor.traced_on or 'the traced processor'}:",
-        f"{linpack[0]} against {linpack[1]} Mflop/s in LINPACK of order 100,",
-        f"and {triad[0]} against {triad[1]} MB/s in STREAM's triad.",
-        "A trace does not show which computing waits for memory. All computing therefore has the same speed, "
-        "between the two ratios.",
+        f"LINPACK of order 100 reaches {linpack[0]} Mflop/s on {processor.name} and {linpack[1]} Mflop/s on "
+        f"{traced}.",
+        f"STREAM triad reaches {triad[0]} MB/s on {processor.name} and {triad[1]} MB/s on {traced}.",
+        "A trace does not show which computing waits for memory. All simulated computing therefore has one "
+        "speed, between the ratios of the two benchmarks.",
     ]
 
 
@@ -143,10 +145,10 @@ def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
         for name, model in models.items()
     ]
     caption = (
-        "Errors of each model in a replay of the ping-pong to which it was fitted. “Left out”: a model that "
-        "was fitted to the other points predicts the point. Points below 2 KiB and the first and last point "
-        "of a protocol cannot be left out. A model of two points knows only latency and peak bandwidth, so "
-        "its errors at other message sizes are unknown."
+        "Errors of each model in a replay of the ping-pong that gave its parameters. Columns “Left out” show "
+        "the errors at points that the fit did not use. The fit always needs points below 2 KiB and the "
+        "first and last point of a protocol. A model of two points has only latency and peak bandwidth. "
+        "Errors of such a model at other message sizes are unknown."
     )
     return table(caption, columns, {"": rows})
 
@@ -194,9 +196,8 @@ def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labe
     if not lines:
         return []
     caption = (
-        "One-way times of every point to which a model was fitted. “Given” times come from the fitted curve. "
-        "“Replayed” times come from the model. The first and last point of a protocol cannot be left out, so "
-        "these points have no such error."
+        "One-way times of all points of each fitted curve. “Given” times come from the curve. “Replayed” "
+        "times come from the model. Column “Error if left out” is empty at points that the fit always needs."
     )
     fields = [
         texts("Message size", size_text, "bytes"),

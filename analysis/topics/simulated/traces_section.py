@@ -16,22 +16,23 @@ from analysis.runs.side_tables import FACTORS, with_fewest_threads
 from analysis.topics.topic import Headline, Page
 
 HOW = (
-    "A trace contains the computing and communication of every rank in a few steps of a run. Computing is "
-    "the CPU time of all ranks. The computing of a rank with several threads ends with its last thread. "
+    "A trace contains the computing and communication of every rank in a few steps of a run. “Computing” is "
+    "the CPU time of all ranks. The computing of a rank with several threads ends with the last thread. "
     "“Over serial” is the computing time × threads / the time of the same steps in serial runs. “Another "
-    "rank” is the increase of a rank's computing time per other rank that computes on its node. Nodeworth "
-    "measured this increase by timing ranks alone and several at once."
+    "rank” is the slowdown of a rank per additional computing rank on the same node. Nodeworth measured this "
+    "slowdown by timing ranks alone and together."
 )
 TIMED = {
     "alone": (
-        "Timed alone: each rank ran again several times, alone on a core. Recorded messages answered the "
-        "rank's MPI calls. The rank sent the same messages as in the traced run. The computing time of the "
-        "rank is the median of these runs. The band contains nine tenths of these runs."
+        "“Timed alone” means that each rank ran again several times, alone on a core. Recorded messages "
+        "answered the rank's MPI calls. The rank sent the same messages as in the traced run. The computing "
+        "time of the rank is the median of these runs. The band contains 90\N{NARROW NO-BREAK SPACE}% of "
+        "these runs."
     ),
     "together": (
-        "Timed together: computing was timed in the traced run. Ranks that shared a core took more CPU time "
-        "than they would take alone. The corrected times are therefore scaled to the CPU time of the serial "
-        "run. The band spans the corrected and the measured time."
+        "“Timed together” means that Nodeworth timed the computing in the traced run. Ranks on the same core "
+        "take more CPU time than ranks that run alone. Nodeworth therefore scales the times to the CPU time "
+        "of the serial run. The band reaches from the corrected to the measured time."
     ),
 }
 """Explanation of each timing of traces."""
@@ -108,8 +109,8 @@ def _indicative_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         "ranks together took far more or less CPU time than the serial run, or waited": together,
     }
     return [
-        f"Predictions from the following traces are only indicative: {_names(traces_of_reason, labels)}. "
-        f"Reason: {reason}."
+        f"Predictions from these traces are only indicative: {_names(traces_of_reason, labels)}. Reason: "
+        f"{reason}."
         for reason, traces_of_reason in reasons.items()
         if not traces_of_reason.empty
     ]
@@ -189,9 +190,9 @@ def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
         numbers("Share of the bytes (%)", share, "bytes", "total"),
     ]
     caption = (
-        "Communication of all ranks in a step, by operation and message size, at the largest process count. "
-        "The table counts each message when it is sent, not when it is received. The size of a collective "
-        "call is the contribution of one rank. All process counts are in tables/trace_profile.csv."
+        "Communication of all ranks in one step at the largest process count. The table counts each message "
+        "once, at the sender. The size of a collective call is the contribution of one rank. File "
+        "tables/trace_profile.csv has all process counts."
     )
     return line_table(caption, fields, labels.lines(rows, "case"), title)
 
@@ -218,11 +219,11 @@ def _efficiency_table(content: Content) -> Block:
         *(numbers(head, lambda share: formats.whole(100 * share), name) for head, name in shares),
     ]
     caption = (
-        "Factors of efficiency at the peak and at the largest process count, as defined by the POP centre of "
-        "excellence. Load balance is the mean computing time of the ranks / the largest computing time. "
-        "Serialisation is the largest computing time / the run time if messages took no time. Transfer is "
-        "the run time if messages took no time / the run time. The parallel efficiency is the product of "
-        "these three factors. It does not count computing that only the parallel program does."
+        "Efficiency factors of the POP centre of excellence, at the peak and at the largest process count. "
+        "Load balance is the mean / the largest computing time of the ranks. Serialisation is the largest "
+        "computing time / the ideal run time. Messages take no time in the ideal run. Transfer is the ideal "
+        "run time / the run time. Parallel efficiency is the product of these three factors. Parallel "
+        "efficiency ignores the additional computing of the parallel program."
     )
     lines = labels.lines(rows, "case", "interconnect", "processes")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -26,6 +26,8 @@ MOST_PANELS = 12
 """Largest number of panels in a figure; further panels make another figure."""
 PANEL_HEIGHT, ONLY_HEIGHT = 1.75, 2.7
 """Height of a row of panels, and of a single panel, in inches."""
+MOST_SIZES = 3
+"""Numbers of cores in a caption, at most; more become their range."""
 CLOSE = 0.05
 """Share of the axis below which two points are close: the number of the second is then on its other side."""
 FAINT = 0.35
@@ -91,8 +93,8 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     price = AxisColumn("cluster_price", f"Price of the cluster ({currency})", currency)
     speedup = AxisColumn("speedup", labels.speedup.capitalize())
     caption = (
-        f"Price of the cluster against {labels.speedup}, by case. The line joins the Pareto set: no other "
-        "point of the panel is both as cheap and as fast as a point of the set."
+        f"Price of the cluster against {labels.speedup}, by case. The line joins the Pareto set: the points "
+        f"with the best trade-offs between price and {labels.speedup}."
     )
     if len(priced) < len(value):
         caption += " Points without a price are not shown."
@@ -124,10 +126,11 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
     seconds = AxisColumn("seconds", "Time per job (s)", "s", bars=False)
     rate = AxisColumn("jobs_per_day", "Jobs per day")
     cores = sorted({int(count) for count in packing["available_cores"]})
+    sizes = formats.listed(map(str, cores)) if len(cores) <= MOST_SIZES else f"{cores[0]} to {cores[-1]}"
     caption = (
-        f"Jobs per day on {formats.listed(map(str, cores))}{formats.SPACE}cores against the time per job, by "
-        "case. A line joins the Pareto set of an interconnect: no other point of the interconnect is as "
-        "fast and has as many jobs per day as a point of the set."
+        f"Jobs per day on {sizes}{formats.SPACE}cores against the time per job, by "
+        "case. A line joins the Pareto set of an interconnect: the points with the best trade-offs between "
+        "time per job and jobs per day."
     )
     fronts = ["interconnect", "kind"]
     return _figures(Tradeoff("turnaround", seconds, rate, caption, fronts), panels, labels)
@@ -152,13 +155,13 @@ def _figures(tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabe
 
 def _reading_notes(tradeoff: Tradeoff, rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Explain the numbers, faint points, bars and hollow points of the figures."""
-    notes = ["Numbers are processes. Points outside the sets are faint."]
+    notes = ["Numbers at points are processes. Points outside the Pareto sets are faint."]
     if rows["oversubscription"].nunique() > 1:
         notes.append("All oversubscription levels are shown.")
     with_interval = rows[f"{tradeoff.y.column}_low"].notna()
     if with_interval.any():
-        price_range = " Horizontal bars are the range of the price." if tradeoff.x.bars else ""
-        notes.append(f"Vertical bars of the set are {labels.intervals(rows)}.{price_range}")
+        price_range = " Horizontal bars are price ranges." if tradeoff.x.bars else ""
+        notes.append(f"Vertical bars are {labels.intervals(rows)}.{price_range}")
     if not with_interval.all():
         notes.append("Hollow points have no interval.")
     return notes

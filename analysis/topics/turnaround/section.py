@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import pandas as pd
 
 from analysis.presentation import formats
@@ -19,10 +17,9 @@ from analysis.topics.turnaround.advice import NOTED, per_node, with_notes
 from analysis.topics.turnaround.packing import Queue
 
 GOALS = (
-    "The best count depends on the goal. If a single user has the machine, the goal is the shortest time "
-    "per job. In a queue, the goal is the most jobs per day at an efficiency of {efficiency} or more. On a "
-    "shared machine, the goal is the shortest time per job at this efficiency. In a batch of {jobs}, the "
-    "goal is that the last job ends as early as possible."
+    "The best count depends on the goal. “One user” needs the shortest time per job. “Queue” needs the most "
+    "jobs per day at an efficiency of {efficiency} or more. “Shared machine” needs the shortest time per "
+    "job at an efficiency of {efficiency} or more. “{jobs}” needs the earliest end of the last job."
 )
 GOAL_TITLES = {"one user": "One user", "queue": "Queue", "shared machine": "Shared machine"}
 """Titles of goals. The goal that is not listed is a number of jobs."""
@@ -51,8 +48,8 @@ def _left_out(scaling: pd.DataFrame, labels: Labels) -> list[Block]:
     names = listed(map(labels.case, cases))
     return [
         paragraph(
-            f"{names} {verb} left out, because {its} runs are compared by nodes and this section counts "
-            f"cores. The efficiency of {its} nodes is in tables/scaling.csv."
+            f"This section counts cores. {names} {verb} not shown, because {its} runs are compared by nodes. "
+            "File tables/scaling.csv has the efficiency."
         )
     ]
 
@@ -72,10 +69,14 @@ def _advice_blocks(content: Content, advice: pd.DataFrame) -> list[Block]:
     some_unknown = packing.loc[packing["kind"] != "simulated", "may_be_least_time"].isna().any()
     blocks.append(
         paragraph(
-            "Nodeworth assumes that concurrent jobs do not slow each other down. All ways to run a case are "
-            "in tables/packing.csv. The recommended way for each goal, and the ways that may be as good, are "
-            "in tables/advice.csv."
-            + (f" Ways that may be as good are unknown below {FEWEST} blocks." if some_unknown else "")
+            "Nodeworth assumes that concurrent jobs do not slow each other down. File tables/packing.csv has "
+            "all combinations of process counts and concurrent jobs. File tables/advice.csv has the "
+            "recommended combination for each goal."
+            + (
+                (f" Nodeworth needs {FEWEST} blocks to find other combinations that may be as good.")
+                if some_unknown
+                else ""
+            )
         )
     )
     return blocks
@@ -96,27 +97,21 @@ def _advice_sentences(advice: pd.DataFrame, labels: Labels) -> list[str]:
     for (goal, kind), rows in advice.groupby(["goal", "kind"], sort=False):
         if len(rows) > MOST_IN_SENTENCES:
             continue
-        start = GOAL_TITLES.get(str(goal), goal)
-        ways: dict[str, dict[str, list[str]]] = {}
+        names_of_advice: dict[tuple[str, str, str], list[str]] = {}
         for line in labels.lines(rows, "interconnect"):
-            names = ways.setdefault(_way(line), {}).setdefault(_outcome(line), [])
-            names.append(labels.interconnect(line["interconnect"], str(kind)))
-        suffix = f" ({kind})" if several_kinds else ""
-        clauses = [
-            f"{way}{',' if ',' in way else ''} over {_interconnects(names, len(rows))}"
-            for way, names in ways.items()
-        ]
-        sentences.append(f"{start}{suffix}: {'; '.join(clauses)}.")
+            as_good = "" if is_missing(line["not_told_apart"]) else line["not_told_apart"]
+            name = labels.interconnect(line["interconnect"], str(kind))
+            names_of_advice.setdefault((_way(line), _result(line), as_good), []).append(name)
+        subject = GOAL_TITLES.get(str(goal), goal) + (f", {kind} runs" if several_kinds else "")
+        clauses = []
+        for (way, result, as_good), names in names_of_advice.items():
+            who = "every interconnect" if 1 < len(names) == len(rows) else listed(names)
+            verb = "complete" if goal == "queue" else "take"
+            verb += "s" if len(names) in (1, len(rows)) else ""
+            clauses.append(f"{who} {verb} {result} with {way}." if result else f"{way} over {who}.")
+            clauses += [f"Processes that may be as good: {as_good}."] if as_good else []
+        sentences.append(f"{subject}: {' '.join(clauses)}")
     return sentences
-
-
-def _interconnects(names_by_outcome: Mapping[str, Sequence[str]], total: int) -> str:
-    """List interconnects, grouped by the outcome of an advice; `total` is the number of all interconnects."""
-    clauses = []
-    for outcome, names in names_by_outcome.items():
-        is_every = 1 < len(names) == total
-        clauses.append(f"{'every interconnect' if is_every else listed(names)}{outcome}")
-    return listed(clauses)
 
 
 def _way(line: Line) -> str:
@@ -128,27 +123,24 @@ def _way(line: Line) -> str:
     return ", ".join([f"{processes(line['processes'])}{each}{level}", *per_node(line["processes_per_node"])])
 
 
-def _outcome(line: Line) -> str:
-    """Write, in brackets, the rate or time of an advice, and the ways that may be as good."""
-    notes = []
-    if line["goal"] == "queue" and not is_missing(line["jobs_per_day"]):
-        notes.append(f"{formats.number(line['jobs_per_day'])} jobs per day")
-    elif line["goal"] in ALONE and not is_missing(line["time_per_job_seconds"]):
-        notes.append(f"{formats.seconds(line['time_per_job_seconds'])} per job")
-    elif line["goal"] not in GOAL_TITLES:
-        notes.append(formats.seconds(line["makespan_seconds"]))
-    if not is_missing(line["not_told_apart"]):
-        notes.append(f"processes that may be as good: {line['not_told_apart']}")
-    return f" ({'; '.join(notes)})" if notes else ""
+def _result(line: Line) -> str:
+    """Write the rate or the time of an advice; empty if no way reaches the goal."""
+    if line["goal"] == "queue":
+        rate = line["jobs_per_day"]
+        return "" if is_missing(rate) else f"{formats.number(rate)} jobs per day"
+    if line["goal"] in ALONE:
+        time = line["time_per_job_seconds"]
+        return "" if is_missing(time) else f"{formats.seconds(time)} per job"
+    return formats.seconds(line["makespan_seconds"])
 
 
 def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the advised counts with their times and rates, one row per interconnect of a case."""
     jobs = _number_of_jobs(advice)
     caption = (
-        "Each cell states the processes to use, then the time per job (one user, shared machine) or the jobs "
-        f"per day (queue). The last column is the time for {jobs}. The second column is the number of cores "
-        "for all jobs together."
+        "Column “Cores” shows the cores for all jobs together. Columns “One user” and “Shared machine” show "
+        "the processes to use and the time per job. Column “Queue” shows the processes per job and the jobs "
+        f"per day. Column “{jobs}” shows the time for all jobs."
     )
     groups: dict[str, list] = {}
     keys = ["case", "interconnect", "kind", "available_cores"]
