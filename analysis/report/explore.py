@@ -40,7 +40,7 @@ WORDS = {
     "over": "too many",
     "none": "none is known",
     "asked": "{name}: {target} {value}.",
-    "same": "This is a speedup of {speedup}: {seconds} s per run, or {runs} runs per day one after another.",
+    "same": "This is a speedup of {speedup}. A run takes {seconds} s. {runs} consecutive runs fit in a day.",
 }
 """Texts of the answers; the page fills in the numbers in braces."""
 COLUMNS = {
@@ -58,16 +58,15 @@ COLUMNS = {
 TARGETS = {
     "speedup": "a speedup of at least",
     "seconds": "seconds per run, at most",
-    "runs": "runs per day, one after another, at least",
+    "runs": "consecutive runs per day, at least",
     "price": "price per run, at most",
 }
 """Targets that a reader can choose."""
 NOTE = (
-    "Nodeworth interpolates linearly between the process counts of the tables and does not extrapolate. "
-    "Speedups have {intervals}. The range of needed processes starts where the upper ends of these intervals "
-    "reach the target, and ends where the lower ends reach the target. If the study compares an "
-    "interconnect with its baseline, the range of saved processes is taken from table node_equivalent. "
-    "Prices are for whole nodes. Prices per run use only the counts of the tables."
+    "Nodeworth interpolates linearly between process counts and does not extrapolate. Speedups have "
+    "{intervals}. The range of needed processes follows from the ends of these intervals. Table "
+    "node_equivalent gives the range of saved processes if the study compares the two interconnects. Prices "
+    "are for whole nodes. Prices per run use only counts that were run."
 )
 
 Panel = dict[str, Any]

@@ -96,9 +96,10 @@ ADJUSTED = table_schemas(
 )
 
 ABOUT = (
-    "Nodeworth timed a speed probe, a fixed piece of work of 0.1 s, on the cores of each long run, before "
-    "and after the run. If the probe explains the times, the table also shows comparisons adjusted to a "
-    "constant speed. The comparisons without adjustment remain the result, and only these are tested."
+    "A speed probe is a fixed piece of work of 0.1 s. Nodeworth timed the probe before and after each long "
+    "run on the cores of the run. If the probe explains the times, the table also shows comparisons adjusted "
+    "to a constant speed. The comparisons without adjustment remain the result. Nodeworth tests only the "
+    "comparisons without adjustment."
 )
 
 
@@ -381,7 +382,7 @@ def _explained(rows: pd.DataFrame) -> str:
     if narrower.dropna().empty:
         return f"{explained}. No comparison is adjusted."
     median, comparisons = formats.percent(narrower.median()), counted(len(adjusted), "comparison")
-    return f"{explained}. Adjusted intervals are narrower by {median} (median of {comparisons})."
+    return f"{explained}. The adjustment narrows the intervals by {median}, as a median over {comparisons}."
 
 
 TOPIC = Topic(

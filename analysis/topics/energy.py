@@ -91,16 +91,18 @@ RATIOS = ("greenup", "speedup", "speedup_per_extra_joule")
 """Columns that compare a run with the reference."""
 MOST_ROWS = 120
 CAPTIONS = {
-    COUNTED: "Energy of the whole run on all its machines, counted by {}: medians over the blocks. Brackets "
-    "contain {}.",
-    MODEL: "Energy by a model, not counted: {} × the time of the main loop. Brackets contain all ranges "
-    "and {}.",
+    COUNTED: (
+        "Energy of the whole run on all machines, counted by {}. Values are medians over the blocks. "
+        "Brackets contain {}."
+    ),
+    MODEL: "Energy from a model: {} × the time of the main loop. Brackets contain all ranges and {}.",
 }
 """Captions of the table of a basis, with the source and a description of the intervals."""
 READING = (
-    "Greenup is the energy of the reference / the energy of the run, as speedup is for times. If the energy "
-    "of the serial run is unknown, both refer to the smallest count with known energy. The speedup an extra "
-    "kJ is – if a run takes no extra energy. All columns are in tables/energy.csv."
+    "Greenup is the energy of the reference / the energy of the run. If the energy of the serial run is "
+    "unknown, the reference is the smallest count with known energy. Speedup and greenup have the same "
+    "reference. The speedup an extra kJ is – for runs without extra energy. File tables/energy.csv has all "
+    "columns."
 )
 
 _CURVE = ["case", "interconnect", "kind", "oversubscription", "threads"]
@@ -408,7 +410,8 @@ def _sentence(rows: pd.DataFrame, labels: Labels) -> str:
         return f"{text}. This is also the fastest point."
     greenup = formats.bracketed(*interval(fastest, "greenup"))
     return (
-        f"{text}. The fastest point, {_point(fastest, labels)}, takes {_joules(fastest)} (greenup {greenup})."
+        f"{text}. The fastest point, {_point(fastest, labels)}, takes {_joules(fastest)}. The greenup of "
+        f"this point is {greenup}."
     )
 
 

@@ -119,11 +119,11 @@ HEIGHT = 2.0
 COLUMNS = 2
 
 HOW = (
-    "MPI uses one of these transports. A reliable transport repeats lost messages; an unreliable transport "
-    "does not, so sent and received rates may differ. Both rates are bytes / the time of sending. Nodeworth "
-    "measures TCP and UDP between two processes. Results of other transports were imported from the programs "
-    "named in the table, or were published. Busy is the number of cores that the program itself used. MPI's "
-    "ping-pong is shown for comparison."
+    "MPI uses one of these transports. A reliable transport repeats lost messages. An unreliable transport "
+    "does not repeat lost messages, so sent and received rates may differ. Both rates are bytes / the time "
+    "of sending. Nodeworth measures TCP and UDP between two processes. Results of other transports are "
+    "imported or published. “Busy” is the number of cores that the program itself used. The table also shows "
+    "the ping-pong of MPI."
 )
 
 
@@ -292,8 +292,8 @@ def _with_curves(rows: pd.DataFrame) -> pd.DataFrame:
 def _latency(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     """Draw the latency of each transport against the message size."""
     caption = (
-        "Latency below MPI and of MPI against the message size. The latency is half a round trip, a median "
-        "over the round trips of a run and over runs."
+        "Latency below MPI and of MPI against the message size. The latency is half a round trip. Nodeworth "
+        "takes the median over the round trips of a run, and then over runs."
     )
 
     def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -310,7 +310,8 @@ def _streams(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     """Draw sent and received rates of each transport at full speed against the message size."""
     caption = (
         "Rate of streams below MPI in one direction at full speed, against the message size. Hollow points "
-        "are sent rates, filled points received rates. Messages were lost where the two differ."
+        "are sent rates. Filled points are received rates. Messages were lost where sent and received rates "
+        "differ."
     )
 
     def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -423,9 +424,9 @@ def _table(best: pd.DataFrame, content: Content) -> Block:
         texts("From", lambda file: "" if is_missing(file) else file, "imported_from"),
     ]
     caption = (
-        "The best results of each transport. Latency is the lowest half round trip. Sent, received and lost "
-        "messages, their size and the busy cores are those of the fastest stream in one direction. All sizes "
-        "and rates are in tables/network_transports.csv."
+        "The best results of each transport. Latency is the lowest half round trip. Columns “Sent”, "
+        "“Received”, “Lost” and “Busy” describe the fastest stream in one direction. File "
+        "tables/network_transports.csv has all sizes and rates."
     )
     return line_table(caption, fields, best.to_dict("records"), of_cases=False)
 

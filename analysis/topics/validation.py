@@ -83,9 +83,10 @@ VALIDATION = table_schemas(
 """Schema of the table of predicted and measured points."""
 
 HOW = (
-    "Each of these points was run, and was predicted from a trace on a model of the same interconnect. "
-    "Errors are in percent of the measured median. Errors of speedups exclude changes of the machine's speed "
-    "between traces and runs. No estimate of this report uses the comparison."
+    "Nodeworth measured each of these points and also predicted its time. The prediction used a trace and a "
+    "model of the same interconnect. Errors are in percent of the measured median. Errors of speedups "
+    "exclude changes of the machine's speed between traces and runs. The comparison changes no estimate of "
+    "this report."
 )
 
 _POINT = ["case", "processes", "site"]
@@ -230,14 +231,13 @@ def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     if rows["noise"].notna().any():
         noise = 100 * rows["noise"]
         sentences.append(
-            f"CPU pressure during the measurements was {formats.percent(noise.median())} of the time in the "
-            f"median point, and {formats.percent(noise.max())} at most."
+            f"CPU pressure during the measurements was {formats.percent(noise.median())} of the time at the "
+            f"median point. The highest CPU pressure was {formats.percent(noise.max())}."
         )
     if unlike := int(rows["unlike"].sum()):
         sentences.append(
-            f"In {counted(unlike, 'run')}, the ping-pong that attests the interconnect took over 10 % longer "
-            "or shorter than in the measurement of the model's curve. Such runs are not compared, except if "
-            "a point has no other runs."
+            f"In {counted(unlike, 'run')}, the time of a ping-pong differs by more than 10 % from the curve "
+            "of the model. Nodeworth compares such runs only if a point has no other runs."
         )
     return sentences
 
@@ -247,7 +247,7 @@ def _spread(errors: pd.Series) -> str:
     low, high = (formats.percent(end, signed=True) for end in (errors.min(), errors.max()))
     return (
         f"the median absolute error of {counted(len(errors), 'point')} is "
-        f"{formats.percent(errors.abs().median())}; errors are {low} to {high}"
+        f"{formats.percent(errors.abs().median())}. The errors are {low} to {high}"
     )
 
 
@@ -276,8 +276,9 @@ def _table(rows: pd.DataFrame, labels: Labels) -> Block:
         numbers("CPU pressure (%)", lambda share: formats.fixed(100 * as_float(share), 1), "noise"),
     ]
     caption = (
-        "Predicted and measured times. Brackets of predicted times are the band of the simulation; there is "
-        "no band if nothing was repeated or corrected. Brackets of measured times are their interval."
+        "Predicted and measured times. Brackets of predicted times are uncertainty bands of the simulation. "
+        "A predicted time has no band if its trace was neither repeated nor corrected. Brackets of measured "
+        "times are intervals."
     )
     lines = labels.lines(rows, "case", "interconnect", "processes")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -72,7 +72,7 @@ def test_changes_between_sites_are_reported(compared):
 def test_the_report_states_changes_and_other_differences(compared):
     report = json.loads((compared / "report.json").read_text())
     section = part(report, "changes")
-    assert "Changes from old to new at 4 points that both have: " in sentences_of(section)
+    assert "old and new have 4 common points. Changes from old to new: " in sentences_of(section)
     differing = blocks(section, "table")[0]
     assert [line["cells"] for line in differing["groups"][0]["rows"]] == [["Kernel", "6.1", "6.12"]]
     assert [block["name"] for block in blocks(section, "figure")] == ["changes-old-new"]

@@ -25,7 +25,7 @@ def test_the_section_has_both_comparisons():
     assert table["adjusted_percent"].notna().any() and table["narrower_percent"].median() > 20
     adjusted = section(made)
     assert "of the scatter of the times (p" in sentences_of(adjusted)
-    assert "Adjusted intervals are narrower by" in sentences_of(adjusted)
+    assert "The adjustment narrows the intervals by" in sentences_of(adjusted)
     (printed,) = blocks(adjusted, "table")
     assert len(cells(printed)) == len(table)
     key = ["case", "baseline_interconnect", "interconnect"]

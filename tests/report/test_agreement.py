@@ -42,8 +42,8 @@ def test_directions_are_compared_not_sizes():
         ["Swift, averaged up to the peak of Slow", "-3 %", "+40 %", "another"],
     ]
     assert "repeats 3\xa0published comparisons of interconnects" in paragraph["text"]
-    assert "is the same here in 2 and another in 1." in paragraph["text"]
-    assert "no difference" not in paragraph["text"]
+    assert "is the same in 2 and another in 1 of these comparisons." in paragraph["text"]
+    assert "shows no difference" not in paragraph["text"]
 
 
 @pytest.mark.parametrize(("peak", "verdict"), [(8, "the same"), (4, "no difference here"), (2, "another")])

@@ -1,5 +1,7 @@
 """Section on energy: counted and modelled values are separate and named."""
 
+import re
+
 import pytest
 from report_parts import blocks, cells, plain
 from small_runs import rows, runs_table
@@ -17,15 +19,13 @@ LIFETIME = Lifetime.of({"years": 5, "utilisation": 1, "node_idle_watts": 100, "n
 def test_a_model_is_called_one_wherever_it_stands(tmp_path):
     section = energy_section(content(*study(tmp_path, lifetime=LIFETIME)))
     (table,) = blocks(section, "table")
-    assert table["caption"].startswith(
-        "Energy by a model, not counted: idle and loaded watts of the study's economics"
-    )
+    assert table["caption"].startswith("Energy from a model: idle and loaded watts of the study's economics")
     (items,) = blocks(section, "list")
     assert items["title"] == "Energy by the model"
     # 300 W for 12 s alone; the fastest takes 8 nodes 3 s
     assert paragraphs(section) == [
         "Duct: the serial run takes the least energy, 3600 [3600, 3600] J. The fastest point, Infiniband on 8 "
-        "processes, takes 7200 [7200, 7200] J (greenup 0.500 [0.500, 0.500])."
+        "processes, takes 7200 [7200, 7200] J. The greenup of this point is 0.500 [0.500, 0.500]."
     ]
     line = ["Infiniband", "8", "7200 [7200, 7200]", "0.500 [0.500, 0.500]", "21.6 [21.6, 21.6]"]  # in kJ s
     assert line in [[plain(cell) for cell in line_of_table[:5]] for line_of_table in cells(table)]
@@ -55,9 +55,9 @@ def both(tmp_path):
 def test_counted_and_modelled_energy_share_no_table(both):
     section = energy_section(content(*both))
     captions = [table["caption"] for table in blocks(section, "table")]
-    assert [caption.split(":")[0] for caption in captions] == [
-        "Energy of the whole run on all its machines, counted by RAPL",
-        "Energy by a model, not counted",
+    assert [re.split("[:.]", caption)[0] for caption in captions] == [
+        "Energy of the whole run on all machines, counted by RAPL",
+        "Energy from a model",
     ]
     first, second = blocks(section, "table")
     assert [line[0] for line in cells(first)] == ["Serial run", "Gigabit"]

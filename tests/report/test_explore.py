@@ -201,7 +201,7 @@ class TestPage:
         assert answers["Infiniband"]["Price of the cluster"] == "9 000 [9 000, 9 000]"
         assert "Saved" not in answers["Infiniband"]
         assert plain(priced.element("#explore-asked").text).endswith(
-            "a speedup of 3.5: 3.43 s per run, or 25 200 runs per day one after another."
+            "a speedup of 3.5. A run takes 3.43 s. 25 200 consecutive runs fit in a day."
         )
 
     def test_nodes_at_hand_and_prices_of_the_reader(self, priced):

@@ -7,8 +7,8 @@ from analysis.runs.facts import AboutStudy
 from analysis.topics.network.sentences import A_CASE, worth_sentence
 
 NO_GAIN = (
-    "These benchmarks do not show what an application gains. For its gain in processes, nodes or money, run "
-    "a case over these interconnects"
+    "These benchmarks do not show what an application gains. Run a case over these "
+    "interconnects to measure the gain in processes, nodes or money"
 )
 
 

@@ -34,7 +34,7 @@ class TestSentences:
         models = pd.DataFrame([model(), model("amdahl", np.nan, best=False)])
         best = compared_models(models)
         assert best.empty
-        assert "No curve has the 4 process counts" in plain(too_few_sentence(models, best, Labels(Facts())))
+        assert "needs 4 process counts. No curve has enough." in plain(too_few_sentence(models, best, Labels(Facts())))
 
     @pytest.mark.parametrize("scaling", ["strong", "weak"])
     def test_two_models_take_four_counts(self, scaling):
@@ -102,7 +102,7 @@ class TestReport:
         page, labels = words(study), FigureLabels.of(study[2])
         assert model_figures(study[1], labels) == []
         assert [block["type"] for block in page["blocks"]] == ["paragraph"]
-        assert "No curve has the 4 process counts" in sentences_of(page)
+        assert "needs 4 process counts. No curve has enough." in sentences_of(page)
 
     def test_curves_with_too_few_counts_are_reported(self):
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",))

@@ -96,13 +96,15 @@ def test_only_runs_whose_probe_matches_the_model_are_compared(runs, probe_us, n,
     assert row["measured_speedup"] == pytest.approx(10 / measured)
     assert row["measured_speedup_low"] < 10 / measured < row["measured_speedup_high"]
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
-    assert (f"In {unlike} runs, the ping-pong that attests" in sentences_of(section)) == bool(unlike)
+    assert (f"In {unlike} runs, the time of a ping-pong differs" in sentences_of(section)) == bool(unlike)
 
 
 def test_the_report_states_errors_and_noise(table):
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
     sentences = sentences_of(section)
-    assert "All interconnects: the median absolute error of 1 point is 5.0 %; errors are -5.0 %" in sentences
+    assert (
+        "All interconnects: the median absolute error of 1 point is 5.0 %. The errors are -5.0 %" in sentences
+    )
     assert "Predicted bands of times overlap the measured interval in 1 of 1 point." in sentences
     assert "Predicted bands of speedups overlap the measured interval in 1 of 1 point." in sentences
     assert "CPU pressure during the measurements was 10 %" in sentences
@@ -117,7 +119,7 @@ def test_the_report_states_errors_by_interconnect_where_there_are_several(table)
     section = validation(Content(pd.DataFrame(), {"validation": pd.concat([table, other])}, FACTS, []))
     sentences = sentences_of(section)
     error = "the median absolute error of"
-    assert f"All interconnects: {error} 2 points is 4.5 %; errors are -5.0 % to +4.0 %" in sentences
+    assert f"All interconnects: {error} 2 points is 4.5 %. The errors are -5.0 % to +4.0 %" in sentences
     assert f"The link (emu): {error} 1 point is 5.0 %" in sentences
     assert f"Another (sim): {error} 1 point is 4.0 %" in sentences
 

@@ -51,9 +51,9 @@ def _headline(changes: pd.DataFrame, before: str, after: str) -> str:
             ends = [f"{_bracketed(line)}{formats.THIN}%" for line in (lines[0], lines[-1])]
             counts.append(f"{formats.whole(len(lines))} {word} ({formats.spanned(*ends)})")
     return (
-        f"Changes from {before} to {after} at {counted(len(shared), 'point')} that both have: "
-        f"{listed(counts)}. Both were not run side by side, so a change includes everything "
-        "else that differed."
+        f"{before} and {after} have {counted(len(shared), 'common point')}. Changes from {before} to "
+        f"{after}: {listed(counts)}. The runs were not side by side. A change therefore includes all other "
+        "differences."
     )
 
 
@@ -111,12 +111,12 @@ def _differences(content: Content, before: str, after: str) -> list[Block]:
 
 def _table(changes: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the points that both sites have; a long table shows only points that changed."""
-    rows, caption = changes[changes["change_percent"].notna()], "The table shows every point that both have. "
+    rows, caption = changes[changes["change_percent"].notna()], "The table shows all common points. "
     if len(rows) > MOST_ROWS:
         rows = rows[rows["verdict"].isin(["faster", "slower"])].head(MOST_ROWS)
         caption = (
-            f"The table shows up to {MOST_ROWS} points that changed distinguishably; tables/changes.csv has "
-            "all points. "
+            f"The table shows up to {MOST_ROWS} points with a significant change. File tables/changes.csv "
+            "has all points. "
         )
     several_pairs = len(changes[_SITES].drop_duplicates()) > 1
 
@@ -135,8 +135,8 @@ def _table(changes: pd.DataFrame, labels: Labels) -> Block:
         texts("Outcome", lambda verdict: verdict.removeprefix(ONLY), "verdict"),
     ]
     caption += (
-        "The change of speed is time before / time after − 1. Brackets contain "
-        f"{labels.confidence} intervals. p is from unpaired tests, after Holm's correction."
+        f"The change of speed is time before / time after − 1. Brackets contain {labels.confidence} "
+        "intervals. p is the p-value of an unpaired test after Holm's correction."
     )
     pairs = rows.groupby(_SITES, sort=False).ngroup()
     lines = labels.lines(rows.assign(pair=pairs), "pair", "case", "interconnect")

@@ -79,8 +79,8 @@ WAIT = Quantity(
     "Waiting (% of the link, or switch, with the longest total wait)",
     "a packet waits {:.3g} packet times",
     "a packet from the slowest link waits {:.3g} packet times",
-    "Waiting times of {}, {} nodes, calculated with infinite queues at 90 % of each pattern's bound. They "
-    "are the total time that the packets of a link wait at the switch for their next link.",
+    "Waiting times of {}, {} nodes, calculated with infinite queues at 90 % of each pattern's bound. The "
+    "waiting time of a link is the total time that its packets wait at the switch for the next link.",
 )
 
 
@@ -261,11 +261,14 @@ def _thinned(shares: np.ndarray) -> np.ndarray:
 def _caption(tree: Tree, about: str, quantity: Quantity) -> str:
     """Explain the rows, blocks and numbers of the matrices."""
     sentences = [
-        f"{quantity.caption.format(about, tree.nodes)} Each row is a level of switches, each box a switch. "
-        "The top of a box shows the links from the level above, the bottom the links from the level or the "
-        "nodes below, in percent of the most loaded link. The middle shows their sum, in percent of the most "
-        "loaded switch. Links from the first level to the nodes are not shown."
+        f"{quantity.caption.format(about, tree.nodes)} Each row is a level of switches. Each box is a "
+        "switch. The top of a box shows the links from the level above. The bottom shows the links from the "
+        "level or the nodes below. Top and bottom are in percent of the most loaded link. The middle shows "
+        "the sum of both in percent of the most loaded switch. Links from the first level to the nodes are "
+        "not shown."
     ]
     if tree.nodes > MOST_COLUMNS:
-        sentences.append("A column shows the most loaded of the neighbouring links that share a column.")
+        sentences.append(
+            "Neighbouring links share a column. The column shows the most loaded of these links."
+        )
     return " ".join(sentences)

@@ -24,17 +24,17 @@ from analysis.presentation.formats import MISSING, counted, exact, listed, numbe
 from analysis.runs.frames import Line, as_lines, is_missing
 
 HOW = (
-    "Route load is calculated, not measured. It is the bytes that the routes of a topology carry over each "
-    "link and switch, if every process offers the bandwidth of its link. It ignores time, buffers and flow "
-    "control. The bound is 1 / the highest load of a link. The network can accept no larger share of the "
-    "offered traffic. Deterministic routing has one route per destination. Values in brackets are for "
-    "traffic divided evenly over all shortest routes, the best case of adaptive routing."
+    "Route load is calculated, not measured. Route load is the number of bytes on each link and switch if "
+    "every process offers the bandwidth of its link. Route load ignores time, buffers and flow control. The "
+    "bound is 1 / the highest load of a link. The network cannot accept a larger share of the offered "
+    "traffic. Deterministic routing has one route per destination. Values in brackets are for the best case "
+    "of adaptive routing: traffic divided evenly over all shortest routes."
 )
 WAITS = (
-    "Waiting times are calculated for trees. Packets of one size leave at random times, at 90 % of the "
-    "pattern's bound, and each link sends one packet after another. Buffers are infinite, so the waiting "
-    "times show the cost of the routes only; flow control would add to this cost. A switch counts waiting "
-    "times by incoming link."
+    "Waiting times are calculated for trees. Packets have one size and leave at random times. The load is 90 "
+    "% of the bound of the pattern. Each link sends one packet after another. Buffers are infinite, so "
+    "waiting times show only the cost of the routes. Flow control would add to this cost. A switch counts "
+    "waiting times by incoming link."
 )
 PER_NODE = "MB/s per node"
 """Unit of published statements that are shown next to a bound."""
@@ -69,8 +69,8 @@ def _conflict_sentences(bounds: pd.DataFrame) -> list[str]:
         worst_names = listed(map(_plain, worst["pattern"])).capitalize()
         sentences.append(
             f"{subject}: {free_names} {'is' if len(free) < 2 else 'are'} free of conflict. {worst_names} "
-            f"{'loads' if len(worst) == 1 else 'load'} a link with {number(highest)} times its bandwidth, so "
-            f"the network can accept at most {formats.percent(100 / highest)} of the traffic."
+            f"{'loads' if len(worst) == 1 else 'load'} a link with {number(highest)} times its bandwidth. "
+            f"The network can therefore accept at most {formats.percent(100 / highest)} of the traffic."
         )
     return sentences
 
@@ -87,10 +87,10 @@ def _wait_sentences(matrix: pd.DataFrame) -> list[str]:
         longest = as_lines(links.nlargest(1, "wait_packet_times"))[0]
         level = rows[(rows["side"] == "switch") & (rows["level"] == longest["level"])]
         sentences.append(
-            f"{subject}: packets wait longest at level {longest['level']} if they come from "
-            f"{longest['side']}. They wait {number(longest['wait_packet_times'])} packet times on the "
-            f"slowest link, and {number(level['wait_packet_times'].mean())} in the mean over the switches of "
-            "this level."
+            f"{subject}: packets wait longest at level {longest['level']} if the packets come from "
+            f"{longest['side']}. Packets on the slowest link wait {number(longest['wait_packet_times'])} "
+            "packet times. The mean over the switches of this level is "
+            f"{number(level['wait_packet_times'].mean())} packet times."
         )
     return sentences
 
@@ -119,10 +119,10 @@ def _bounds_table(bounds: pd.DataFrame, content: Content) -> Block:
         ]
         groups.setdefault(f"{title}, {counted(nodes, 'node')}", []).append(row(cells))
     caption = (
-        "The bound is the largest share of the offered traffic that the network can accept. Brackets are for "
-        "traffic divided over all shortest routes, if their value is another. The measured accepted load is "
-        "at the highest offered load on as many processes. Published values are of the topology. Links, "
-        "buffers and hosts set further limits."
+        "The bound is the largest share of the offered traffic that the network can accept. Brackets show "
+        "different values for traffic divided over all shortest routes. The measured load is the accepted "
+        "load at the highest offered load on the same number of processes. Published values are for the same "
+        "topology. Links, buffers and hosts set further limits."
     )
     return table(caption, columns, groups)
 

@@ -157,9 +157,9 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
     columns = {"between_percent": "Between runs (%)", "within_percent": "Within a run (%)"}
     caption = (
         "Variability of the time of a message. Left: difference between the medians of the slowest and the "
-        "fastest run, in percent of the median over the runs. Right: how far the 95th percentile over the "
-        "batches of a run is above their median, in percent, as a median over the runs. Values below "
-        f"{formats.percent(LEAST_PERCENT)} are drawn at {formats.percent(LEAST_PERCENT)}."
+        "fastest run, in percent of the median over the runs. Right: difference between the 95th percentile "
+        "and the median of the batches of a run, in percent. The right panels show the median over the runs. "
+        f"Values below {formats.percent(LEAST_PERCENT)} are drawn at {formats.percent(LEAST_PERCENT)}."
     )
     with new_drawing("network-variability", "network", 1.7 * len(names), caption) as drawing:
         grid = drawing.figure.subplots(len(names), 2, sharex=True, squeeze=False)

@@ -88,9 +88,9 @@ def _comparisons(links: pd.DataFrame) -> Iterator[str]:
             if is_equal_otherwise and len(values) == 2 and values == set(compared_values or values):
                 first, second = sorted((link, other), key=lambda row: -row["bidirectional_Gbps"])
                 yield (
-                    f"{link_name(first)} against {link_name(second)}: "
-                    f"{_ratio(first, second, 'bidirectional_Gbps', 'Gbit/s')} in both directions, "
-                    f"latency {_ratio(first, second, 'latency_us', 'µs')}."
+                    f"{link_name(first)} against {link_name(second)}: the bandwidth in both directions is "
+                    f"{_ratio(first, second, 'bidirectional_Gbps', 'Gbit/s')}. The latency is "
+                    f"{_ratio(first, second, 'latency_us', 'µs')}."
                 )
 
 
@@ -98,7 +98,8 @@ def _ratio(first: Line, second: Line, column: str, unit: str) -> str:
     """Write two figures and their ratio: ``55 against 32 Gbit/s (factor 1.7)``."""
     low, high = sorted((first[column], second[column]))
     return (
-        f"{exact(first[column])} against {exact(second[column])}{THIN}{unit} (factor {number(high / low, 2)})"
+        f"{exact(first[column])} against {exact(second[column])}{THIN}{unit}, a factor of "
+        f"{number(high / low, 2)}"
     )
 
 
@@ -110,8 +111,8 @@ def link_figures(links: pd.DataFrame) -> list[Drawing]:
     rates = list(dict.fromkeys(links["rate"]))
     colours = [style.COLOURS[rates.index(rate) % len(style.COLOURS)] for rate in links["rate"]]
     caption = (
-        "Published links, by rate, medium, and path or interface: highest bandwidth of both directions "
-        "together, and lowest latency. Each rate has a colour."
+        "Published links by rate, medium, and path or interface. Left: highest bandwidth of both directions "
+        "together. Right: lowest latency. Each rate has a colour."
     )
     height = BAR_INCHES * len(links) + 0.6
     with new_drawing("network_links", "network_links", height, caption) as drawing:

@@ -65,9 +65,9 @@ def _matrix_figure(rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing
     panel_rows = math.ceil(len(matrices) / MOST_COLUMNS)
     title, unit = QUANTITIES[quantity]
     caption = (
-        f"{title} in {unit} of a ping-pong of {size_text(size)} between every two processes, one pair "
-        "after the other. The colour is the time of a message relative to the median over the pairs of a "
-        "panel. Orange pairs are slower, blue pairs are faster."
+        f"{title} in {unit} of a ping-pong of {size_text(size)} between every two processes. Nodeworth "
+        "measured one pair after the other. Colours show the time of a message relative to the median of the "
+        "panel. Orange pairs are slower. Blue pairs are faster."
     )
     stem, height = file_stem("network", "pairs", str(size)), panel_rows * (MATRIX_INCHES + 0.5) + 0.6
     with new_drawing(stem, "network", height, caption) as drawing:
@@ -107,10 +107,10 @@ def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     shown = {"latency_us": small, "bandwidth_MBps": large}
     points = list(pairs.groupby(["processes", "oversubscription"]))
     caption = (
-        "Several pairs exchange messages at once, each between a process of the first half and a process of "
-        f"the second half. The figure shows the time of a message of {size_text(small)}, and the bandwidth "
-        f"of all pairs in both directions at {size_text(large)}, against the number of pairs. The bandwidth "
-        "does not grow if all pairs share a link or a core."
+        "Several pairs exchange messages at once. Each pair has a process of the first half and a process of "
+        f"the second half. Left: time of a message of {size_text(small)}. Right: bandwidth of all pairs in "
+        f"both directions with messages of {size_text(large)}. The bandwidth does not grow if all pairs "
+        "share a link or a core."
     )
     with new_drawing("network-at_once", "network", LINE_HEIGHT * len(points), caption) as drawing:
         grid = drawing.figure.subplots(len(points), 2, squeeze=False)
@@ -159,10 +159,10 @@ def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Draw
     if table.empty:
         return []
     caption = (
-        "Left: share of an exchange's time in which the processor can do other work. At 1 the adapter does "
-        "the whole exchange, at 0 the processor does. Shares outside 0 to 1 are drawn at the edge. Right: "
-        "time that the exchange adds to simultaneous work. A point is missing if the measured time is 0 or "
-        "less, which the spread of the measurement can cause."
+        "Left: share of the time of an exchange in which the processor can do other work. At 1, the adapter "
+        "does the whole exchange. At 0, the processor does the whole exchange. Shares outside 0 to 1 are "
+        "drawn at the edge. Right: time that the exchange adds to simultaneous work. Points with a measured "
+        "time of 0 or less are missing."
     )
     with new_drawing("network-availability", "network", LINE_HEIGHT, caption) as drawing:
         left, right = drawing.panels(2, 2, ("Message size", ""), sharex=True)

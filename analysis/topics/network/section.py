@@ -31,8 +31,8 @@ from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 METHOD = (
     "The latency of a ping-pong is half a round trip. The latency of an exchange or of a collective "
     "operation is its whole time. Bandwidth counts the bytes of all messages in flight. Curves are medians "
-    "over the batches of a run and over runs. Measured, emulated, simulated and published curves are never "
-    "compared with each other."
+    "over the batches of a run, and then over runs. Nodeworth compares only curves of the same kind: "
+    "measured, emulated, simulated or published."
 )
 _POINT = ["benchmark", "processes", "oversubscription"]
 
@@ -106,8 +106,7 @@ def _unavailable(content: Content) -> list[str]:
         if item == "interconnect" and name in content.facts.interconnects:
             reasons.setdefault(left_out.reason, []).append(content.labels.interconnect(name))
     return [
-        f"{formats.listed(names)} {'was' if len(names) == 1 else 'were'} not available and not measured "
-        f"({reason})."
+        f"{formats.listed(names)} {'was' if len(names) == 1 else 'were'} not available: {reason}."
         for reason, names in reasons.items()
     ]
 
@@ -142,16 +141,16 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
         texts("Quicker again from", sizes, "drops"),
     ]
     caption = (
-        "Headline numbers of each curve, from 0 bytes and the powers of two. N/2 is the size at which the "
-        "bandwidth reaches half of the peak. Column “Loses from” shows the size from which the bandwidth "
-        "stays 5 % or more below the peak. Column “Another protocol from” lists sizes whose time is 25 % or "
-        "more above the line through the smaller sizes. Column “Quicker again from” lists sizes whose time "
-        "is 10 % or more below the time of the previous size."
+        "Key numbers of each curve, at 0 bytes and at powers of two. N/2 is the size at which the bandwidth "
+        "reaches half of the peak. Column “Loses from” shows the size from which the bandwidth stays 5 % or "
+        "more below the peak. Column “Another protocol from” lists sizes at which the time jumps 25 % or "
+        "more above the line through the smaller sizes. Column “Quicker again from” lists sizes that take at "
+        "least 10 % less time than the previous size."
     )
     if ((heads["kind"] == "emulated") & (heads["percent_of_link"] > 100)).any():
         caption += (
-            " An emulated link does not delay the first packets of a burst, so messages of some KiB may "
-            "exceed 100 %."
+            " An emulated link does not delay the first packets of a burst. Messages of some KiB may "
+            "therefore exceed 100 % of the link."
         )
     return line_table(caption, fields, heads.to_dict("records"), _title, of_cases=False)
 
@@ -178,7 +177,7 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
         names = [labels.interconnect(first[name], first["kind"]) for name in pair[:2]]
         sizes = formats.listed(map(size_text, rows["from_bytes"]))
         groups.setdefault(_title(first), []).append(row([*names, sizes], "", first["interconnect"]))
-    caption = "Message sizes from which an interconnect is faster than another of the same kind."
+    caption = "Message sizes from which an interconnect is faster than another interconnect of the same kind."
     return table(caption, left("Faster", "than", "from"), groups)
 
 
@@ -213,8 +212,8 @@ def _after_work(content: Content) -> list[Block]:
         numbers("Longer than directly (µs)", number, "longer_us"),
     ]
     caption = (
-        "Time of an exchange of empty messages after work, and how much longer it is than directly after "
-        "another exchange."
+        "Time of an exchange of empty messages after work. The last column is the additional time, compared "
+        "with an exchange directly after another exchange."
     )
     return [line_table(caption, fields, rows.to_dict("records"), content.labels.curve, of_cases=False)]
 

@@ -44,7 +44,7 @@ def headline_sentences(headlines: pd.DataFrame, network: pd.DataFrame, labels: L
             rows = benchmark_rows[benchmark_rows["kind"] == kind]
             if len(rows):
                 best = [*_lowest_latency(rows, network, labels), _highest_bandwidth(rows, network, labels)]
-                sentences.append(f"{benchmark(name)}, {kind}: {'; '.join(best)}.")
+                sentences.append(f"{benchmark(name)}, {kind}: {'. '.join(best)}.")
     return sentences
 
 
@@ -115,8 +115,8 @@ def worth_sentence(runs: pd.DataFrame, study: AboutStudy) -> str:
         Runs of the study of benchmarks.
     """
     text = (
-        "These benchmarks do not show what an application gains. For its gain in processes, nodes or money, "
-        "run a case over these interconnects"
+        "These benchmarks do not show what an application gains. Run a case over these interconnects to "
+        "measure the gain in processes, nodes or money"
     )
     if runs.empty or study.file is None:
         return f"{text}."
@@ -137,7 +137,7 @@ def _lowest_latency(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -
     latency = f"{number(row['latency_us'])}{THIN}µs"
     latency += _range_over_runs(low * row["latency_us"], high * row["latency_us"])
     name = labels.interconnect(row["interconnect"], row["kind"])
-    return [f"{name} has the lowest latency at 0 bytes, {latency}"]
+    return [f"{name} has the lowest latency at 0 bytes: {latency}"]
 
 
 def _highest_bandwidth(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> str:
@@ -149,7 +149,7 @@ def _highest_bandwidth(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels
     low, high = _ends_over_runs(row, row["peak_bytes"], network)
     rate = f"{number(row['peak_MBps'])}{THIN}MB/s"
     rate += _range_over_runs(row["peak_MBps"] / high, row["peak_MBps"] / low)
-    return f"{title} has the highest bandwidth, {rate} at {size_text(row['peak_bytes'])}{share}"
+    return f"{title} has the highest bandwidth: {rate} at {size_text(row['peak_bytes'])}{share}"
 
 
 def _ends_over_runs(row: Line, size: float, network: pd.DataFrame) -> tuple[float, float]:
@@ -170,10 +170,10 @@ def _range_over_runs(low: float, high: float) -> str:
 def bus_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the adapters whose bus is slower than their link, with the share of the bus that they reach."""
     return [
-        f"{benchmark(row['benchmark'])}, {labels.interconnect(row['interconnect'], row['kind'])}: the "
-        f"host bus {row['host_bus']} carries {number(row['host_bus_MBps'], 4)}{THIN}MB/s, less than the link "
-        f"with {number(row['link_MBps'], 4)}{THIN}MB/s. The peak is "
-        f"{formats.percent(row['percent_of_host_bus'])} of the host bus."
+        f"{benchmark(row['benchmark'])}, {labels.interconnect(row['interconnect'], row['kind'])}: the host "
+        f"bus {row['host_bus']} carries only {number(row['host_bus_MBps'], 4)}{THIN}MB/s. The link carries "
+        f"{number(row['link_MBps'], 4)}{THIN}MB/s. The peak is {formats.percent(row['percent_of_host_bus'])} "
+        "of the host bus."
         for row in headlines[headlines["host_bus_MBps"] < headlines["link_MBps"]].to_dict("records")
     ]
 
@@ -202,8 +202,8 @@ def pressure_sentences(runs: pd.DataFrame) -> list[str]:
     if busy.empty or busy.median() < BUSY:
         return []
     return [
-        f"Other programs kept {number(busy.median(), 2)} cores busy during the median run. Single values "
-        "may therefore be many times too slow, and bands are wide."
+        f"Other programs kept {number(busy.median(), 2)} cores busy during the median run. Single values may "
+        "therefore be many times too slow. The bands are wide."
     ]
 
 
@@ -255,6 +255,6 @@ def contention_sentences(pairs: pd.DataFrame, labels: Labels) -> list[str]:
             continue
         sentences.append(
             f"{title}: {most} pairs at once have {number(rates[most] / rates[1])} times the bandwidth of a "
-            f"single pair ({number(rates[most])} against {number(rates[1])}{THIN}MB/s)."
+            f"single pair: {number(rates[most])} against {number(rates[1])}{THIN}MB/s."
         )
     return sentences

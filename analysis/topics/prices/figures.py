@@ -36,9 +36,9 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     """Draw the offers of a currency, with a panel for each of `PANELS`."""
     offers = list(labels.in_order(rows, "interconnect").groupby(OFFER, dropna=False, sort=False))
     caption = (
-        f"Price of an interconnect (adapters, switches and cables) in {currency} against the number of "
-        "nodes. A bar is a range published for one number of nodes. A band is a range published without a "
-        "number of nodes. Computed prices add up the parts of a switch tree."
+        f"Price of an interconnect in {currency} against the number of nodes. The price includes adapters, "
+        "switches and cables. Bars are published ranges for one number of nodes. Bands are published ranges "
+        "for any number of nodes. Computed prices are sums over the parts of a switch tree."
     )
     inches = HEIGHT + LINE_HEIGHT * math.ceil(len(offers) / COLUMNS)
     alt = f"Price per node and total price in {currency} against nodes, by interconnect."

@@ -22,8 +22,8 @@ from analysis.topics.prices.tables import (
 from analysis.topics.topic import Context, Headline, Page, Topic, View
 
 METHOD = (
-    "Prices include adapters, switches and cables, but not nodes. They are list prices of the stated year, "
-    "not adjusted for inflation. A list price is not a purchase price."
+    "Prices include adapters, switches and cables. Prices exclude nodes. All prices are list prices of the "
+    "stated year, without adjustment for inflation. Purchase prices may differ."
 )
 
 

@@ -71,16 +71,16 @@ def choose(table: pd.DataFrame, rule: Rule | None, labels: Labels, interconnect:
     if len(kinds) > 1:
         choice += f" of its {', else '.join(kinds)} runs"
     if interconnect is not None:
-        choice = (
-            f"the curve of {labels.interconnect(interconnect)}, or {choice} if a case did not run over it"
-        )
+        choice = f"the curve of {labels.interconnect(interconnect)}. Cases without this curve show {choice}"
     return Choice(
         sheets=tuple(_thinned(sheet) for sheet in all_sheets),
         cases=tuple(map(labels.case, labels.sorted_cases(table["case"]))),
         curves=table.groupby(CURVE, dropna=False).ngroups,
         thinned=any(len(sheet.rows) > MOST_COUNTS for sheet in all_sheets),
-        introduction=f"{_cut(rule_text(rule))} The tables show one curve per case: {choice}, at the lowest "
-        "oversubscription that was run.",
+        introduction=(
+            f"{_cut(rule_text(rule))} The tables show one curve per case at the lowest oversubscription that "
+            f"was run: {choice}."
+        ),
     )
 
 

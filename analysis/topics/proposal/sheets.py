@@ -113,7 +113,7 @@ def _reading(rows: pd.DataFrame, labels: Labels) -> str:
     """Explain the times, the reference of the speedup and the brackets of a sheet."""
     first = rows.iloc[0].to_dict()
     times = "simulated" if first["kind"] == "simulated" else "medians over n blocks"
-    text = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
+    text = f"Times are {times}. {labels.speedup.capitalize()} is relative to {_reference(first, labels)}."
     if rows["speedup_low"].notna().any():
         text += f" Brackets contain {labels.intervals(rows, times=True)}."
     return text

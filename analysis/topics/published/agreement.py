@@ -54,19 +54,21 @@ def agreement_blocks(
     same, other, none = map(verdicts.count, (AGREES, DISAGREES, NONE))
     text = (
         f"This study repeats {counted(len(verdicts), 'published comparison')} of interconnects. The "
-        f"direction of the difference is the same here in {same} and another in {other}."
+        f"direction of the difference is the same in {same} and another in {other} of these comparisons."
     )
     if none:
         text += (
-            f" There is no difference here in {none}, for example because a baseline peaks within one node."
+            f" This study shows no difference in {none}, for example because a baseline peaks within one "
+            "node."
         )
     text += (
-        " Sizes of differences are not compared, because application, size and machine are not the same here."
+        " Nodeworth does not compare sizes of differences, because application, problem size and machine "
+        "differ."
     )
     columns = [*left("Comparison"), *right("Published", "Here"), *left("Direction")]
     caption = (
-        "Direction of each difference, as published and in this study (here). Values here are point "
-        "estimates; the bands of simulated peaks and improvements are in the tables above."
+        "Direction of each difference. Column “Here” contains point estimates of this study. The tables "
+        "above contain the uncertainty bands of simulated values."
     )
     return [paragraph(text), table(caption, columns, groups)]
 

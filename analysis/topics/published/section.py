@@ -34,7 +34,10 @@ from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 CASE_TABLES = ("cases", "peaks", "improvement", "node_equivalent")
 """Published tables by case; docs/reference/imports.md lists their columns."""
 
-HOW_SURE = "How sure: these results were published without the times behind them, so nothing can be tested."
+HOW_SURE = (
+    "How sure: these results were published without the times of runs. Nodeworth therefore has no data for "
+    "tests."
+)
 
 Rows = Iterator[Row]
 
@@ -100,8 +103,8 @@ def _counterparts(content: Content) -> dict[str, list[str]]:
 def _introduction(content: Content, cases: Sequence[str], counterparts: Mapping[str, Sequence[str]]) -> str:
     """State what is compared, and which published cases have no counterpart in this study."""
     text = (
-        "These results were published without the times behind them. They have neither repetitions nor "
-        "intervals, and enter no estimate, curve or test."
+        "These results were published without the times of runs. Published results have no repetitions and "
+        "no intervals. Estimates, curves and tests do not use published results."
     )
     compared = [case for case in cases if case in counterparts]
     if not compared:
@@ -109,17 +112,17 @@ def _introduction(content: Content, cases: Sequence[str], counterparts: Mapping[
     text += (
         f" The tables compare {listed(compared)} with counterparts in this study. The counterparts are other "
         f"applications {_difference(content)}, even if names are the same. Node equivalents of this study "
-        "refer to the highest speedup of its baseline."
+        "refer to the highest speedup of the baseline."
     )
     about = content.facts.case
     resized = [case for case in compared if any(about(name).other_size for name in counterparts[case])]
     if resized:
-        text += f" Counterparts of {listed(resized)} have another size: see the table of cases."
+        text += f" Counterparts of {listed(resized)} have another size. The table of cases states the size."
     not_compared = [case for case in cases if case not in compared]
     if not not_compared:
         return text
-    verb, values = ("has", "its values are") if len(not_compared) == 1 else ("have", "their values are")
-    return f"{text} {listed(not_compared)} {verb} no counterpart; {values} in published/."
+    verb = "has" if len(not_compared) == 1 else "have"
+    return f"{text} {listed(not_compared)} {verb} no counterpart. Folder published/ has the published values."
 
 
 def _difference(content: Content) -> str:
@@ -302,7 +305,8 @@ _TABLES: Mapping[str, tuple[str, list, Callable[..., Rows], Callable[..., Rows]]
         _study_peaks,
     ),
     "improvement": (
-        "Improvement at the count where the baseline peaks, and averaged over the counts up to it.",
+        "Improvement at the count where the baseline peaks. Column “Average” shows the mean over the counts "
+        "up to this peak.",
         [*left("Over"), *right("Processes", "Improvement (%)", "Average (%)")],
         _published_improvements,
         _study_improvements,

@@ -34,9 +34,9 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
         spread = partial(_spread, arithmetic=len(means) > 0)
         faster = f"{int((at_peak > 0).sum())} of {counted(len(cases), 'case')}"
         text = f"{_name(interconnect, labels)} is faster than {_name(baseline, labels)} in {faster}"
-        text += f": {spread(at_peak)} at the compared count"
+        text += f". At the compared count, the improvement is {spread(at_peak)}"
         if average.notna().all():
-            text += f". Averaged over all counts up to this count, it is {spread(average)}"
+            text += f". Averaged over all counts up to this count, the improvement is {spread(average)}"
         for mean in means.to_dict("records"):
             published_means = (_percent(mean[f"{column}_percent"]) for column in ("improvement", "average"))
             text += f". The published arithmetic means are {listed(published_means)}"
@@ -91,7 +91,7 @@ def _spread(values: pd.Series, arithmetic: bool) -> str:
     else:
         name, mean = "geometric", 100 * np.expm1(np.log1p(values / 100).mean())
     low, high, mean_text = map(_percent, (values.min(), values.max(), mean))
-    return low if low == high else f"{low} to {high} ({name} mean {mean_text})"
+    return low if low == high else f"{low} to {high}, {name} mean {mean_text}"
 
 
 def _percent(value: float) -> str:

@@ -203,9 +203,9 @@ def _node_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     key = ["title", "interconnect", "kind", "processes"]
     best = _bandwidth(rows).groupby(key, sort=False)["MBps"].max().reset_index()
     caption = (
-        "Highest accepted bandwidth over all offered loads against the number of processes. It is the "
-        "bandwidth of a process, or of an I/O node if the pattern has I/O nodes. If a line is horizontal, "
-        "the total bandwidth grows with the processes."
+        "Highest accepted bandwidth over all offered loads against the number of processes. The bandwidth is "
+        "per process, or per I/O node for patterns with I/O nodes. The total bandwidth grows with the "
+        "processes where a line is horizontal."
     )
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -223,8 +223,8 @@ def _size_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     rows = rows.assign(place=positions(rows["mean_bytes"]), x_text=rows["mean_bytes"].map(size_text))
     caption = (
         f"Accepted bandwidth on {_count(rows)} at the highest offered load against the mean size of "
-        "messages. It is the bandwidth of a process, or of an I/O node if the pattern has I/O nodes. At a "
-        "load of 1 a link carries messages of this size without a pause."
+        "messages. The bandwidth is per process, or per I/O node for patterns with I/O nodes. At a load of "
+        "1, a link carries messages of this size without a pause."
     )
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -271,8 +271,9 @@ def _combined_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
         ]
     caption = (
         f"Accepted bandwidth of a process of the compute job over {{}} against the offered load, on "
-        f"{_count(rows)} of both jobs. The compute job runs alone, and together with an I/O job by the "
-        "position of the I/O nodes. Shared I/O nodes also compute; dedicated I/O nodes do not."
+        f"{_count(rows)} of both jobs. The curves show the compute job alone and together with an I/O job. "
+        "Curves with an I/O job differ in the position of the I/O nodes. Shared I/O nodes also compute. "
+        "Dedicated I/O nodes do not compute."
     )
     columns, titles = ("offered_load", "accepted_MBps"), ("Offered load", "Accepted (MB/s)")
     shown = pd.concat(tables, ignore_index=True).sort_values("offered_load", kind="stable")
@@ -327,9 +328,9 @@ def _slowdown_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
     """Draw the slowdown of the compute job by the I/O job, at the compute job's highest load."""
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     caption = (
-        f"Slowdown of a compute job by an I/O job against the I/O job's offered load, on {_count(rows)} "
-        "together, by the placement of the I/O nodes. Slowdown is the accepted bandwidth of the compute job "
-        "alone / its accepted bandwidth together with the I/O job. 1 is no slowdown."
+        "Slowdown of a compute job against the offered load of an I/O job, by the placement of the I/O "
+        f"nodes. Both jobs together have {_count(rows)}. Slowdown is the accepted bandwidth of the compute "
+        "job alone / its accepted bandwidth together with the I/O job. 1 is no slowdown."
     )
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -351,10 +352,10 @@ def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     loads, placements = sorted(rows["beside_load"].unique()), list(dict.fromkeys(rows["placement"]))
     panels = dict(list(rows.groupby("title", sort=False)))
     caption = (
-        f"Bandwidth that the compute job loses to the I/O job on {_count(rows)} of both, in percent of its "
-        "bandwidth alone at its highest load. Rows are positions of the I/O nodes. Shared I/O nodes also "
-        "compute; dedicated I/O nodes do not. Columns are loads of the I/O job. Below 0 the compute job "
-        "gains."
+        "Bandwidth that the compute job loses to the I/O job, in percent of the bandwidth of the compute job "
+        f"alone. Both jobs together have {_count(rows)}. The compute job has its highest load. Rows are "
+        "positions of the I/O nodes. Columns are loads of the I/O job. Shared I/O nodes also compute. "
+        "Dedicated I/O nodes do not compute. The compute job gains where a value is below 0."
     )
     height = (0.2 * len(placements) + 0.55) * math.ceil(len(panels) / 2) + 0.1
     with new_drawing("traffic-map", "traffic", height, caption) as drawing:

@@ -15,10 +15,11 @@ from analysis.topics.traffic.tables import with_titles
 
 HOW = (
     "Every process sends messages at random times. A schedule states the sizes, times and targets of the "
-    "messages; it is the same for every interconnect. A load of 1 is the bandwidth of a process if each "
-    "process of the first half exchanges messages of that size with a process of the second half. Every run "
-    "measures this bandwidth. Fairness is Jain's index of the shares that clients received of their "
-    "scheduled load. It is 1 if all shares are equal, and 1/n if one of n clients received everything."
+    "messages. The schedule is the same for every interconnect. A load of 1 is the bandwidth of a process in "
+    "a pairwise exchange between the first and the second half of the processes. Every run measures this "
+    "bandwidth with messages of the same size. Fairness is Jain's index of the shares that clients received "
+    "of the scheduled load. Fairness is 1 if all shares are equal. Fairness is 1/n if one of n clients "
+    "received everything."
 )
 
 
@@ -75,14 +76,14 @@ def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         name = labels.interconnect(highest["interconnect"], highest["kind"])
         text = (
             f"{name}, {counted(highest['processes'], 'process')}: the accepted load is highest with "
-            f"{highest['title']}, {_accepted(highest)} of an offered load of "
+            f"{highest['title']}: {_accepted(highest)} of an offered load of "
             f"{number(highest['offered_load'], 2)}"
         )
         if highest["title"] != lowest["title"]:
-            text += f", and lowest with {lowest['title']}, {_accepted(lowest)}"
+            text += f". The accepted load is lowest with {lowest['title']}: {_accepted(lowest)}"
         if group["fairness"].notna().any():
             unfair = group.nsmallest(1, "fairness").iloc[0]
-            text += f". Fairness is lowest with {unfair['title']}, {number(unfair['fairness'], 2)}"
+            text += f". Fairness is lowest with {unfair['title']}: {number(unfair['fairness'], 2)}"
         sentences.append(f"{text}.")
     return sentences
 
@@ -143,8 +144,8 @@ def _accepted_table(rows: pd.DataFrame, labels: Labels) -> Block:
             lines.append(row([str(title), number(group["offered_load"].iloc[0], 2), *cells]))
         groups[_point(rows_of_point)] = lines
     caption = (
-        "Accepted load at the highest offered load, with its fairness in brackets. Bandwidths, delays and "
-        "withheld messages are in tables/traffic.csv, and each process in tables/traffic_processes.csv."
+        "Accepted load at the highest offered load. Brackets contain the fairness. File tables/traffic.csv "
+        "has bandwidths, delays and withheld messages. File tables/traffic_processes.csv has each process."
     )
     return table(caption, columns, groups)
 
@@ -171,9 +172,9 @@ def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
         load = number(rows_of_load["offered_load"].iloc[0])
         groups[f"{_point(rows_of_load)}, compute job's load {load}"] = lines
     caption = (
-        "Slowdown of the compute job by the I/O job, at the highest load of the compute job. It is the "
+        "Slowdown of the compute job by the I/O job, at the highest load of the compute job. Slowdown is the "
         "accepted bandwidth of the compute job alone / its accepted bandwidth together with the I/O job. "
-        "Other loads are in tables/traffic.csv."
+        "File tables/traffic.csv has other loads."
     )
     return table(caption, columns, groups)
 
@@ -197,7 +198,7 @@ def _published_table(content: Content) -> list[Block]:
         lines.append(row([statement, formats.exact(first["published"]), unit, *cells]))
     caption = (
         "Published values of these patterns, and the results of this study at the highest load. Brackets "
-        "hold the difference in percent of the published value."
+        "contain the difference in percent of the published value."
     )
     return [table(caption, columns, {"": lines})]
 

@@ -191,14 +191,14 @@ def test_latex(exact_runs):
 
 def test_the_caption_explains_times_and_brackets(exact_runs):
     (few,) = sheets(table(exact_runs), DOUBLING, LABELS)
-    assert "Times are medians over n blocks; " in few.caption
+    assert "Times are medians over n blocks. " in few.caption
     assert (
         "95\u202f% intervals. Times have 93.8\u202f% intervals." in few.caption
     )  # five blocks cover no more
     band = {"kind": "simulated", "seconds_low": 3.9, "seconds_high": 4.1}
     simulated = runs_table(rows("duct", "gigabit", {2: 4.0, 4: 4.0}, (1,), **band))
     (sheet,) = sheets(table(simulated), DOUBLING, LABELS)
-    assert "Times are simulated; " in sheet.caption
+    assert "Times are simulated. " in sheet.caption
     assert "Brackets contain the uncertainty band of the simulation." in sheet.caption
     assert sheet.rows[0][3:5] == ("4.00 [3.90, 4.10]", "–")
 

@@ -56,7 +56,7 @@ def test_both_limits_are_shown_with_the_published_peaks(heads):
     sentences = [plain(line) for line in bus_sentences(heads, Labels(Facts()))]
     assert len(sentences) == 3
     assert sentences[-1].endswith(
-        "PCI-X 133 carries 1064 MB/s, less than the link with 2133 MB/s. The peak is 82 % of the host bus."
+        "PCI-X 133 carries only 1064 MB/s. The link carries 2133 MB/s. The peak is 82 % of the host bus."
     )
 
 

@@ -24,8 +24,8 @@ def test_links_are_compared_that_differ_in_one_thing(links):
     sentences = list(map(plain, link_sentences(links)))
     assert len(sentences) == 6  # three pairs of rates, copper and fiber, a switch and none, verbs and IPoIB
     assert sentences[-1] == (
-        "QDR, fiber, verbs against QDR, fiber, IPoIB: 55 against 32 Gbit/s (factor 1.7) in both directions, "
-        "latency 1.5 against 50 µs (factor 33)."
+        "QDR, fiber, verbs against QDR, fiber, IPoIB: the bandwidth in both directions is 55 against 32 Gbit/s, a "
+        "factor of 1.7. The latency is 1.5 against 50 µs, a factor of 33."
     )
 
 
