@@ -168,8 +168,8 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     limit = shown_limit(ordered)
     beyond_limit = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
-        "Deviation of every run from the median of its point, in order of execution. Shades separate the "
-        "blocks. The line connects the medians of the blocks."
+        "Deviation of every run from the median of its point, in order of execution. Shaded areas separate "
+        "the blocks. The line connects the medians of the blocks."
     ]
     if ordered["outlier"].any():
         sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")

@@ -34,7 +34,9 @@ class TestSentences:
         models = pd.DataFrame([model(), model("amdahl", np.nan, best=False)])
         best = compared_models(models)
         assert best.empty
-        assert "needs 4 process counts. No curve has enough." in plain(too_few_sentence(models, best, Labels(Facts())))
+        assert "needs 4 process counts. No curve has enough." in plain(
+            too_few_sentence(models, best, Labels(Facts()))
+        )
 
     @pytest.mark.parametrize("scaling", ["strong", "weak"])
     def test_two_models_take_four_counts(self, scaling):

@@ -29,8 +29,8 @@ def fastest_section(content: Content) -> Section | None:
     blocks: list[Block] = []
     if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
         text = (
-            "Nodeworth cannot separate time and interconnect in some comparisons. Other interconnects may "
-            "then be the fastest."
+            "In some comparisons, all runs of one interconnect were made before all runs of the other. Other "
+            "interconnects may then be the fastest."
         )
         blocks.append(bullets([text]))
     blocks.append(winners_table(won, labels, has_several(content.tables["scaling"]["n"])))

@@ -51,7 +51,7 @@ def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
     return [
         f"Other programs disturbed {formats.whole(disturbed)} of {counted(observed, 'valid run')}. These "
         f"programs kept more than {DISTURBED_CORES} cores busy. The results include disturbed runs. Column "
-        "foreign_cores of runs.csv shows the busy cores of each run."
+        "foreign_cores of runs.csv shows how many cores other programs used."
     ]
 
 
