@@ -15,7 +15,7 @@ function applyFilters() {
   }
   const said = ["case", "interconnect"].map((name) => `${ticked(name).size} of ${boxes(name).length} ${name}s`);
   const all = !form.querySelector("input:not(:checked)");
-  document.getElementById("shown").textContent = all ? "" : `Shown are ${said.join(" and ")}; the sentences speak of all.`;
+  document.getElementById("shown").textContent = all ? "" : `The page shows ${said.join(" and ")}. Sentences describe all.`;
   document.dispatchEvent(new Event("filtered"));
 }
 
