@@ -181,7 +181,9 @@ class TestFilters:
         reader.tick("loopback")
         assert [reader.seen(selector) for selector in kinds] == [0] * len(kinds)
         assert reader.seen("[data-interconnect=shared_memory]") == others
-        assert reader.element("#shown").text.startswith("The page shows 2 of 2 cases and 2 of 3 interconnects")
+        assert reader.element("#shown").text.startswith(
+            "The page shows 2 of 2 cases and 2 of 3 interconnects"
+        )
         reader.element('#filters button[type="reset"]').click()
         WebDriverWait(reader.driver, 10).until(lambda _: reader.element("#shown").text == "")
         assert [reader.seen(selector) for selector in kinds] == before
