@@ -145,7 +145,7 @@ def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[st
     subject = "comparison of {} has" if len(names) == 1 else "comparisons of {} have"
     return [
         f"The {subject.format(listed(names))} the opposite sign to the medians of all runs. A comparison "
-        "uses ratios of runs; speedups and node equivalents use medians."
+        "uses ratios of runs. Speedups and node equivalents use medians."
     ]
 
 

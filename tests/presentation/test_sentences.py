@@ -100,7 +100,7 @@ class TestImprovement:
         assert sentences.disagreeing(rows)["interconnect"].tolist() == ["swift"]
         assert plain(sentences.disagreement_sentences(rows, LABELS)) == [
             "The comparison of InfiniBand at 8 processes has the opposite sign to the medians of all runs. A "
-            "comparison uses ratios of runs; speedups and node equivalents use medians."
+            "comparison uses ratios of runs. Speedups and node equivalents use medians."
         ]
 
     def test_too_few_blocks_for_any_test(self):

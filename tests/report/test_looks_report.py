@@ -34,7 +34,7 @@ def test_an_unfinished_study_states_no_direction(unfinished):
         "8 of 20 blocks. Before the last block, Nodeworth shows curves but states no direction."
         in sentences_of(part(report, "answer"))
     )
-    for word in ("faster", "slower", "Fastest", "fastest", "distinguishable", "p is at most", "p of at most", "p = ", "p < ",
+    for word in ("faster", "slower", "Fastest", "fastest", "distinguishable", "p-value of at most", "p = ", "p < ",
                  "still rises", "fastest with", "drift", "The spread", "the spread differs"):  # fmt: skip
         assert word not in text
     (figure,) = [block for block in part(report, "answer")["blocks"] if block["type"] == "figure"]
@@ -60,7 +60,7 @@ def test_a_complete_study_states_directions():
     assert report["unfinished"] == "" and report["explore"]
     assert "faster" in set(tables["improvement"]["verdict"])
     assert "states no direction" not in plain("\n".join(sayings(report)))
-    assert "p of at most 0.05 after" in sentences_of(part(report, "words"))
+    assert "p-value of at most 0.05 after" in sentences_of(part(report, "words"))
 
 
 def test_a_later_look_tests_at_a_smaller_level():
@@ -68,7 +68,7 @@ def test_a_later_look_tests_at_a_smaller_level():
     second, report = reported(looks=[6, 8])
     text = sentences_of(part(report, "words"))
     assert "The study was extended after a report of 6 blocks, so this is report 2 on its data." in text
-    assert "0.05/2²" in text and "p of at most 0.0125 after" in text
+    assert "0.05/2²" in text and "p-value of at most 0.0125 after" in text
     pd.testing.assert_series_equal(first["improvement"]["p_adjusted"], second["improvement"]["p_adjusted"])
     significant = second["improvement"]["p_adjusted"] <= 0.0125
     assert second["improvement"]["distinguishable"].tolist() == significant.tolist()

@@ -187,7 +187,7 @@ class TestPdf:
             "Improvement over the baseline"
         )  # its figures are not printed; page one has no number
         assert re.search(
-            rf"Inreport\.htmlthereismoreofsections(\d+,)*{number},.*Allcasessidebyside\.", contents
+            rf"Filereport\.htmlhasmoreofthesesections:(\d+,)*{number},.*Allcasessidebyside\.", contents
         )
 
     @pytest.mark.slow

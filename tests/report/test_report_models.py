@@ -80,7 +80,7 @@ class TestReport:
         for figure in figures:
             panels = [axes for axes in named[figure["name"]].figure.axes if axes.axison]
             assert len(panels) == 3 and all(axes.get_title(loc="left") for axes in panels)
-        assert "up to 2 times this count" in figures[0]["caption"]
+        assert "Dashed lines end at 2 times the largest count." in figures[0]["caption"]
 
     def test_nothing_is_drawn_beyond_the_factor(self, drawings):
         drawing = next(figure for figure in drawings if figure.topic == "models")

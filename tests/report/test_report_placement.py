@@ -88,7 +88,7 @@ MOST = "40 blocks are the most that the study allows"
 def test_the_stopping_rule_is_stated(reason, width, sentence):
     until = UNTIL | {"reason": reason, "half_width_percent": width}
     sentences = sentences_of(part(report_of(SPREAD, {"study": STUDY | {"until": until}}), "method"))
-    assert "no wider than ±5.0 %. " in sentences
+    assert "an interval of ±5.0 % or less. " in sentences
     assert "The limits were 40 blocks and 2.00 core hours." in sentences
     assert sentence in sentences
 
@@ -100,6 +100,6 @@ def test_without_a_target_no_rule_is_stated():
 def test_the_right_answers_of_all_sizes_of_a_weak_study():
     answer = {"quantity": "drag", "unit": "N", "tolerance": 1e-3, "references": {"4k": 1.5, "8k": 1.25}}
     facts = {"study": STUDY | {"scaling": "weak"}, "cases": {"duct": {"title": "Duct", "answer": answer}}}
-    assert "1.5 N (4k) and 1.25 N (8k), within a relative tolerance of 0.001." in sentences_of(
+    assert "1.5 N (4k) and 1.25 N (8k) within a relative tolerance of 0.001." in sentences_of(
         part(report_of(SPREAD, facts), "case-1")
     )

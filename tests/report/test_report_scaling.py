@@ -57,7 +57,7 @@ class TestWeakScaling:
         assert not any("peedup" in item and "caled speedup" not in item for item in answer)
 
     def test_the_method_defines_it(self, weak_report):
-        assert "Scaling is weak: the size grows with the processes." in sentences_of(
+        assert "Scaling is weak: the problem size grows with the processes." in sentences_of(
             part(weak_report, "method")
         )
         assert "Karp" not in sentences_of(part(weak_report, "method"))

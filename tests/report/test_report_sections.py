@@ -191,13 +191,16 @@ class TestPoorStudies:
 
     def test_without_serial_run_the_reference_is_named(self):
         report = whole(make_study(make_runs(2, cases=("elbow",), serial=False)))
-        assert "since there is no serial run" in plain(part(report, "case-1"))
+        assert "There is no serial run." in plain(part(report, "case-1"))
 
     def test_serial_runs_alone(self):
         """They have no interconnect, and nothing is estimated."""
         report = whole(make_study(make_runs(2, interconnects=(), cases=("elbow",)), baselines=[]))
         section_asked = part(report, "asked")
-        assert "1 case, run serially on 1 process: 2 runs" in plain(section_asked)
+        assert (
+            "The study has 1 case. All runs are serial. The runs have 1 process. The study has 2 runs."
+            in plain(section_asked)
+        )
         assert [block["caption"] for block in blocks(section_asked, "table")] == ["Cases."]
         assert "Only serial runs are valid" in plain(part(report, "answer"))
 
@@ -217,7 +220,7 @@ class TestPoorStudies:
         runs, tables, facts = make_study(make_runs(3))
         for imported in (runs.assign(record=None), runs.assign(origin="import")):
             sentences = plain(part(make_report(imported, tables, facts, []), "method"))
-            assert "This study did not run the imported results (measured and emulated)" in sentences
+            assert "The measured and emulated results are imported from files." in sentences
             assert "random order" not in sentences and "The seed of the bootstrap is 1." in sentences
 
     def test_points_with_equally_many_blocks_state_their_number(self):
@@ -247,7 +250,7 @@ class TestPoorStudies:
         counts = (1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32)
         report = whole(make_study(make_runs(2, counts=counts, cases=("elbow",))))
         captions = " ".join(block["caption"] for block in blocks(part(report, "case-1"), "table"))
-        assert "Speedup of Duct elbow" in captions
+        assert "Duct elbow: speedup" in captions
         assert "Intervals and all other columns are in tables/scaling.csv" in captions
 
     def test_too_many_counts_for_columns_are_rows_on_the_screen(self):
@@ -267,7 +270,7 @@ class TestPoorStudies:
         runs, tables, facts = study
         cores = [0.01, 0.9, 0.5] + [None] * (len(runs) - 3)
         sentences = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "quality"))
-        assert "Other programs disturbed 2 of 3 valid runs: " in sentences
+        assert "Other programs disturbed 2 of 3 valid runs. " in sentences
 
     def test_page_one_counts_disturbed_and_invalid_runs(self, study):
         runs, tables, facts = study

@@ -132,7 +132,7 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
         f"Predictions from these traces are only indicative: The duct on 4 processes. {waited}" in sentences
     )
     assert "The duct on 4 processes. Reason: MPI_Win_create: a window." in sentences
-    assert "Timed together: computing" in sentences and "Timed alone" not in sentences
+    assert "“Timed together” means" in sentences and "“Timed alone” means" not in sentences
 
 
 def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
@@ -153,7 +153,7 @@ def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
     sentences = sentences_of(section)
     assert (
         "“Timed alone” means that each rank ran again several times, alone" in sentences
-        and "together" not in sentences
+        and "“Timed together”" not in sentences
     )
     assert "Reason: a rank was timed alone fewer than three times, or its times differ" in sentences
     assert cells(blocks(section, "table")[0])[0][8:10] == ["3–8", "alone, 3 times"]

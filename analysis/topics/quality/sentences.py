@@ -288,9 +288,8 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
         f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
     )
     return [
-        f"The run-to-run spread of the block times: {spreads}. The spread of a point is its standard "
-        "deviation, estimated from the median absolute deviation. The listed spreads are medians over "
-        "points.",
+        f"The run-to-run spread of the block times: {spreads}. Spread is the standard deviation of a point, "
+        "estimated from the median absolute deviation. Each listed spread is the median over points.",
         *_spread_tests(with_spread, labels),
     ]
 
