@@ -38,10 +38,9 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     if is_compared and not study.names_baseline:
         unit = listed(dict.fromkeys(contest.unit for contest in contests), "or")
         notes.append(
-            "Column “Next to the fastest” compares the speed of each interconnect with the fastest "
-            "interconnect. Each interconnect has its best count in this comparison. Column "
-            f"“{unit.capitalize()} of the fastest” shows how many {unit} of the fastest interconnect reach "
-            "the same speed."
+            "Column “Next to the fastest” shows the difference in speed from the fastest interconnect. Each "
+            f"interconnect has its best count in this comparison. Column “{unit.capitalize()} of the "
+            f"fastest” shows how many {unit} of the fastest interconnect reach the same speed."
         )
     elif is_compared:
         notes.append(
