@@ -276,7 +276,7 @@ class TestPoorStudies:
         runs, tables, facts = study
         sentences = plain(part(make_report(runs.assign(foreign_cores=0.5), tables, facts, []), "words"))
         valid = int(runs["valid"].sum())
-        assert f"Other programs disturbed {valid} of {valid} valid runs. " in sentences
+        assert f"Other programs disturbed {valid} of {valid} valid runs: " in sentences
         assert re.search(
             rf"{len(runs) - valid} of {len(runs)} runs? (is|are) invalid and left out", sentences
         )
