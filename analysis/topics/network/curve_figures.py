@@ -161,11 +161,16 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
         "and the median of the batches of a run, in percent. The right panels show the median over the runs. "
         f"Values below {formats.percent(LEAST_PERCENT)} are drawn at {formats.percent(LEAST_PERCENT)}."
     )
+    if rows["within_percent"].isna().any():
+        caption += " The right side lacks imported curves, whose outputs have no times of batches."
     with new_drawing("network-variability", "network", 1.7 * len(names), caption) as drawing:
         grid = drawing.figure.subplots(len(names), 2, sharex=True, squeeze=False)
         for pair_of_axes, name in zip(grid, names, strict=True):
             panel = rows[rows["benchmark"] == name]
             for axes, (column, title) in zip(pair_of_axes, columns.items(), strict=True):
+                if panel[column].isna().all():
+                    axes.set_axis_off()
+                    continue
                 shown = panel.assign(
                     position=positions(panel["bytes"]), spread=panel[column].clip(lower=LEAST_PERCENT)
                 )

@@ -6,6 +6,9 @@ import pytest
 from analysis.importers import read_foreign
 from analysis.importers.results import CURVES
 from analysis.pipeline import write_tables
+from analysis.presentation.style import FigureLabels
+from analysis.runs.facts import Facts
+from analysis.topics.network.curve_figures import variability_figures
 from analysis.topics.network.curves import NETWORK
 from analysis.topics.network.imports import imported_network, read_imported
 from analysis.topics.network.tables import make_network_tables
@@ -79,3 +82,13 @@ def test_a_table_put_together_is_written_as_it_is(tmp_path):
     joined = pd.concat([imported_network(pd.DataFrame()), read], ignore_index=True)
     write_tables({"joined": joined, "read": read}, tmp_path)
     assert (tmp_path / "joined.csv").read_bytes() == (tmp_path / "read.csv").read_bytes()
+
+
+def test_imported_repetitions_vary_between_runs_and_have_no_panel_of_batches():
+    times = {"latency_us": 2.0, "latency_us_low": 1.8, "latency_us_high": 2.4, "runs": 3}
+    measurements = [{"benchmark": "osu_latency", "bytes": size, **times} for size in (0, 8, 64)]
+    labels = FigureLabels.of(Facts.of({}), ["theirs"])
+    (drawing,) = variability_figures(imported_network(curves(*measurements)), labels)
+    between, within = drawing.figure.axes
+    assert between.axison and between.lines and not within.axison
+    assert drawing.caption.endswith("imported curves, whose outputs have no times of batches.")
