@@ -183,6 +183,38 @@ FAILURES = [
 ]
 
 
+NOT_ABOVE_0 = [
+    ("", "0 steps: no step was timed"),
+    ("    read: {work: {pattern: 'for (\\d+) steps', unit: steps}}\n", "0 steps: no step was timed"),
+    (
+        "    read: {seconds: '^Loop time of (\\S+)', work: {pattern: 'for (\\d+) steps', unit: steps}}\n",
+        "0 steps",
+    ),
+    ("    read: {threads: 'for (\\d+) steps'}\n", "0 steps: no step was timed"),
+]
+
+
+@pytest.mark.parametrize(("read", "reason"), NOT_ABOVE_0)
+def test_a_log_without_steps_does_not_stop_the_study(tmp_path, read, reason):
+    entry = f"    application: lammps\n    interconnect: efa\n{read}"
+    logs = {"a": melt(), "b": melt().replace("for 200 steps", "for 0 steps")}
+    rows = imported(tmp_path, entry, **logs).runs.to_dict("records")
+    assert [row["valid"] for row in rows] == [True, False] and rows[1]["reason"].startswith(reason)
+
+
+def test_a_number_that_is_not_above_0_makes_its_log_invalid(tmp_path):
+    entry = (
+        "    interconnect: efa\n    processes: 2\n"
+        "    read: {seconds: 'main (\\S+)', threads: 'threads (\\S+)', work: {pattern: 'cells (\\S+)', unit: cells}}\n"
+    )
+    logs = {"a": "main 9.5\nthreads 1\ncells 80\n", "b": "main 9.5\nthreads 1\ncells 0\n"}
+    logs["c"] = "main 9.5\nthreads 0\ncells 80\n"
+    rows = imported(tmp_path, entry, **logs).runs.to_dict("records")
+    assert [row["valid"] for row in rows] == [True, False, False]
+    reasons = ["read.work: '0' is not above 0", "read.threads: '0' is not above 0"]
+    assert [row["reason"] for row in rows[1:]] == reasons
+
+
 @pytest.mark.parametrize("line", FAILURES)
 def test_a_failure_after_the_time_of_a_run(tmp_path, line):
     entry = "    application: lammps\n    interconnect: efa\n"

@@ -136,6 +136,7 @@ class LAMMPS(Application):
             _error(lines)
             or (None if loop else "incomplete: no 'Loop time'")
             or tools.several("'Loop time'", loops)
+            or ("0 steps: no step was timed" if loop and int(loop[3]) == 0 else None)
             or (None if total else _without_total(lines))
             or ("diverged: the last energy is no finite number" if rows and answer is None else None)
         )

@@ -14,6 +14,8 @@ from workflows.domain import InputError
 TIMES = ("seconds", "wall_seconds")
 READ_COUNTS = ("processes", "threads", "nodes")
 NUMBERS = (*TIMES, *READ_COUNTS, "answer", "work")
+ABOVE_0 = (*READ_COUNTS, "work")
+"""Numbers that a sound run prints above 0; each other value makes the log invalid."""
 COMPLETE = "complete"
 _ELAPSED = (
     r"^real\s+(\d+m[\d.]+s|[\d.]+)$",

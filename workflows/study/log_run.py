@@ -18,7 +18,15 @@ from workflows.applications.base import LoggedRun
 from workflows.domain import InputError, Line, Work
 from workflows.launch.printed import shown_lines
 from workflows.study.log_paths import COUNTS
-from workflows.study.log_patterns import COMPLETE, NUMBERS, READ_COUNTS, LogPattern, elapsed, number_of
+from workflows.study.log_patterns import (
+    ABOVE_0,
+    COMPLETE,
+    NUMBERS,
+    READ_COUNTS,
+    LogPattern,
+    elapsed,
+    number_of,
+)
 from workflows.study.logs import Logs
 
 _TAG = re.compile(r"(?:\[\d+,\d+\]<std(?:out|err)>: ?|\s*\d+: )")
@@ -107,6 +115,9 @@ def _by_patterns(logs: Logs, text: str, run: LoggedRun) -> tuple[LoggedRun, dict
             value = _value(name, pattern, matches)
             if value is None:
                 problem = problem or f"read.{name}: {matches[-1][1]!r} is no number"
+            elif name in ABOVE_0 and (value.amount if name == "work" else value) <= 0:
+                problem = problem or f"read.{name}: {matches[-1][1]!r} is not above 0"
+                value = None
             changes[name] = value
             if name == "seconds":
                 place = text.count("\n", 0, matches[-1].start(1))
