@@ -22,6 +22,11 @@ def _is_log(program: str) -> str:
 LOOKALIKES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.M), message)
     for pattern, message in (
+        (
+            r"\A[,;][^,;\n]*[A-Za-z].*",
+            "has no name for the first column: name the column, such as 'row', or remove it "
+            "(pandas: index=False)",
+        ),
         (r"\A\s*<(?:!DOCTYPE|html|\?xml)", "is a web page or XML: give the file that the program wrote"),
         (r"\Aversion https://git-lfs", "is a pointer of Git LFS: fetch the file itself (git lfs pull)"),
         (

@@ -191,6 +191,8 @@ def test_a_table_of_blanks_may_have_blanks_in_its_names(written):
          "line 3: '\"error\": \"unable to connect\"' is an error without a result, as iperf3 -J writes it"),
         ("[STDOUT] sockperf: Summary: Latency is 156.309 usec\n", "no line such as 'PORT = 11111 # TCP' shows the"),
         ('"ranks","nodes"\n1 1\n2 1\n4 1\n8 1\n', "line 2: '1 1' has other separators than the line above, '\"ranks\""),
+        (",ranks,size,mean_us\n0,16,8,2.5\n1,16,64,2.75\n",
+         "line 1: ',ranks,size,mean_us' has no name for the first column: name the column, such as 'row'"),
         ("PK\x03\x04zip", "is a ZIP archive or a spreadsheet: unpack it, or export it as CSV"),
         ("<!DOCTYPE html><p>1,2</p>\n", "is a web page or XML"),
         ("Hello, world\nthe run took long, too long\n", "its first line is 'Hello, world', and no line marks"),

@@ -196,6 +196,10 @@ def test_the_rate_of_a_link_is_that_of_one_pair_of_processes(tmp_path, counts, p
             ["vendor", str(ROOT / "analysis/published/pmb.csv")],
             f"--model: {ROOT}/analysis/published/pmb.csv: has",
         ),
+        (
+            ["vendor", "../perftest/send_bw_lat_rc.txt"],
+            f"--model: {OSU}/../perftest/send_bw_lat_rc.txt: holds tests of a transport below MPI, which make no",
+        ),
     ],
 )
 def test_mistakes_are_one_line_and_nothing_is_written(tmp_path, words, line):

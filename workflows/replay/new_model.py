@@ -255,6 +255,11 @@ def _curves(file: Path, options: argparse.Namespace) -> tuple[pd.DataFrame, list
         raise InputError(f"--model: {' '.join(str(error).split())}") from None
     curves = imported.curves
     names = list(dict.fromkeys(curves["interconnect"].dropna()))
+    if not names and "transports" in imported.derived:
+        raise InputError(
+            f"--model: {file}: holds tests of a transport below MPI, which make no model: a model needs a "
+            "ping-pong of MPI, such as osu_latency"
+        )
     if not names:
         raise InputError(f"--model: {file}: has no curve")
     if chosen and chosen not in names:
