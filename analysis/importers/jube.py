@@ -67,7 +67,7 @@ def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
 
 def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str]]]:
     """Return line number and cells of each row of the first table, including the heading."""
-    lines = list(whole_lines(text, source, unread))
+    lines = list(whole_lines(f"{text}\n" if _ends_with_whole_row(text) else text, source, unread))
     begin, separator = _table(text.split("\n")) or (
         0,
         _most_frequent(lines[0][1]) if lines else "",
@@ -93,6 +93,15 @@ def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str
         return [(begin + reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise TableError(f"cannot be read: {error}", source, f"line {begin + reader.line_num}") from None
+
+
+def _ends_with_whole_row(text: str) -> bool:
+    """Return whether the last two lines are rows in the style pretty with as many cells.
+
+    The | at the end of such a row closes the last cell, so the row is whole without an end of line.
+    """
+    rows = [line.strip() for line in text.split("\n")[-2:]]
+    return rows[0].count("|") == rows[-1].count("|") > 1 and all(row[0] == row[-1] == "|" for row in rows)
 
 
 def _without_empty_end(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:

@@ -37,6 +37,22 @@ def test_the_pretty_style_is_read_too(foreign):
     assert imported.unread == [] and imported.runs["seconds"].tolist() == same["seconds"].tolist()
 
 
+@pytest.mark.parametrize(
+    ("last", "times", "unread"),
+    [
+        ("| lu   | eth          |     4 |     6.5 |", [9.5, 6.5], []),
+        ("| lu   | eth          |     4 |", [9.5], ["line 4: cut off: "]),
+        ("| lu   | eth          |     4 |     6.", [9.5], ["line 4: cut off: "]),
+    ],
+)
+def test_the_last_row_of_the_pretty_style_needs_no_end_of_line(written, last, times, unread):
+    head = "result:\n| case | interconnect | tasks | time[s] |\n| lu   | eth          |     2 |     9.5 |\n"
+    imported = read_foreign(written(head + last))
+    assert imported.runs["seconds"].tolist() == times
+    assert len(imported.unread) == len(unread)
+    assert all(part in line for part, line in zip(unread, imported.unread, strict=True))
+
+
 def test_two_times_are_not_guessed_between(foreign):
     with pytest.raises(TableError, match=r"several variables are times \(solving_time, solving_time_avg\)"):
         read_foreign(foreign / "jube/means.dat", mapping=make_mapping({"case": {"value": "jacobi"}}))
