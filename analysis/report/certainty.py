@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
@@ -69,7 +69,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     """
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
-    text = f"How sure: {_results_rest_on(runs)}{count_runs(runs)}{_unknown_turns(comparisons)}"
+    text = f"How sure: {_results_rest_on(runs)}{count_runs(runs)}{_unknown_turns(comparisons, Labels(facts))}"
     of_one_run = sum(map(has_one_figure_each, comparisons))
     if comparisons and of_one_run == len(comparisons):
         return (
@@ -130,16 +130,13 @@ def how_sure_in_short(
         reason = "" if contrast.direction or by_count else why_undecided(contrast.comparison)
         text += f". The title compares the two interconnects with the most points: {p}"
         text += f". This comparison is undecided: {reason}" if reason else ""
-    if any(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons):
-        text += ". The data do not show whether the runs of the interconnects alternated. Changes over time "
-        text += "may therefore explain differences in speed, nodes saved and cost"
+    text += _unknown_turns(comparisons, labels)
     if inseparable := sum(line["verdict"] == INSEPARABLE for line in comparisons):
         verb = "has" if inseparable == 1 else "have"
-        text += f". {counted(inseparable, 'comparison')} {verb} no verdict, because {ONE_FIRST}"
+        text += f". {counted(inseparable, 'open comparison')} {verb} no verdict, because {ONE_FIRST}"
     compared = [line for line in comparisons if as_float(line["blocks"]) > 1]
     with_verdict = [line for line in compared if line["verdict"] != INSEPARABLE] or compared
-    cases = {line["case"] for line in with_verdict}
-    return f"{text}.{_bases(valid[valid['case'].isin(cases)], labels)}"
+    return f"{text}.{_bases(valid, {line['case'] for line in with_verdict}, labels)}"
 
 
 def _count_decided(comparisons: Sequence[Line], baselines: str) -> str:
@@ -161,8 +158,8 @@ def _count_decided(comparisons: Sequence[Line], baselines: str) -> str:
     return ". ".join([*sentences, *(f"{counted(n, 'comparison')} {state}" for state, n in others)])
 
 
-def _bases(runs: pd.DataFrame, labels: Labels) -> str:
-    """State the sorts of the data, and what verdicts on each of them rest on; empty without origins.
+def _bases(runs: pd.DataFrame, cases: Collection[str], labels: Labels) -> str:
+    """State the sorts of the data of some cases, and what verdicts on them rest on; empty without origins.
 
     If the study has several sorts, each sentence names its cases.
     """
@@ -172,25 +169,28 @@ def _bases(runs: pd.DataFrame, labels: Labels) -> str:
     evidence = runs["order_from"].astype("str").str.extract(r"^(\w+)", expand=False)
     evidence = evidence.where(evidence.isin(list(CONDITIONS)), "row").mask(runs["origin"] == "run", "run")
     judged = runs.assign(evidence=evidence)[imported | (runs["origin"] == "run")]
-    text = " Nodeworth ran each block in random order." if (runs["origin"] == "run").any() else ""
+    with_verdict = judged[judged["case"].isin(cases)]
+    text = " Nodeworth ran each block in random order." if with_verdict["evidence"].eq("run").any() else ""
     for sort, (data, condition) in CONDITIONS.items():
-        cases = judged.loc[judged["evidence"] == sort, "case"].unique()
-        if len(cases):
+        of_sort = with_verdict.loc[with_verdict["evidence"] == sort, "case"].unique()
+        if len(of_sort):
             is_only = judged["evidence"].eq(sort).all()
-            of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, cases), 'case')}"
+            of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, of_sort), 'case')}"
             text += f" The imported data{of_cases} have {data}. Verdicts and intervals{of_cases} assume that "
             text += f"{condition}."
     return text
 
 
-def _unknown_turns(comparisons: Sequence[Line]) -> str:
-    """Count the comparisons of imported runs for which nothing shows whether interconnects took turns."""
-    number = sum(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons)
-    if not number:
+def _unknown_turns(comparisons: Sequence[Line], labels: Labels) -> str:
+    """Name the cases of imported runs for which nothing shows whether interconnects took turns."""
+    cases = {line["case"] for line in comparisons if UNKNOWN_TURNS in str(line.get("note"))}
+    if not cases:
         return ""
+    is_only = cases == {line["case"] for line in comparisons}
+    of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, sorted(cases)), 'case')}"
     return (
-        f". The data of {counted(number, 'comparison')} do not show whether the runs of the interconnects "
-        "alternated. Changes over time may therefore explain the difference"
+        f". The data{of_cases} do not show whether the runs of the interconnects alternated. Changes over "
+        "time may therefore explain differences in speed, nodes saved and cost"
     )
 
 

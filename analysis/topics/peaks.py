@@ -70,6 +70,10 @@ ENDS = {
     "stops": ("peaks before its largest count", "peak before their largest count"),
     "rises": ("still rises at its largest count", "still rise at their largest count"),
     "unsure": ("may still rise at its largest count", "may still rise at their largest count"),
+    "falls": (
+        "is slower at its largest count, but noise may explain this",
+        "are slower at their largest count, but noise may explain this",
+    ),
     "one count": ("has only one count", "have only one count"),
 }
 """Clauses on how a curve ends, for one curve and for several."""
@@ -203,7 +207,7 @@ def headline(page: Page) -> Headline | None:
 def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     """State the counts above which more processes or nodes do not pay.
 
-    The sentence names the curves of the headline contest, in at most `MOST` groups. It counts all others.
+    The sentences name the curves of the headline contest, in at most `MOST` groups. They count all others.
     """
     first, *others = contests
     named_groups = _group_by_end(labels.lines(first.peaks, "interconnect"), first)
@@ -217,10 +221,20 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     case = f"{labels.case(first.case)}{kinds}{on_shared_cores(first)}"
     text = joined([*clauses, *_beyond_clauses(first, labels)], ("it is undecided ", "the "))
     names = {line["interconnect"] for lines in named_groups.values() for line in lines}
-    unnamed = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in names]
-    unnamed += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
-    unnamed_ends = _count_ends([_end_in_words(line, contest) for line, contest in unnamed])
-    return f"How far it scales in {case}: {text}{unnamed_ends}."
+    unnamed = first.peaks[~first.peaks["interconnect"].isin(names)]
+    text += _count_ends("", "other curve", [_end_in_words(line, first) for line in as_lines(unnamed)])
+    elsewhere = [(line, contest) for contest in others for line in as_lines(contest.peaks)]
+    place = f"In {_other_places(first, others, labels)}, "
+    text += _count_ends(place, "curve", [_end_in_words(line, contest) for line, contest in elsewhere])
+    return f"How far it scales in {case}: {text}."
+
+
+def _other_places(first: Contest, others: Sequence[Contest], labels: Labels) -> str:
+    """Name the case of the other contests; if there are several, or other kinds of runs, say so."""
+    cases = {contest.case for contest in others}
+    if first.case in cases:
+        return "other results"
+    return labels.case(*cases) if len(cases) == 1 else "the other cases"
 
 
 def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, int], list[Line]]:
@@ -292,11 +306,11 @@ def _speedup_range(peaks: Sequence[Line]) -> str:
     return formats.spanned(formats.number(np.nanmin(speedups)), formats.number(np.nanmax(speedups)))
 
 
-def _count_ends(ends: Sequence[str]) -> str:
-    """Write how many of the unnamed curves end in each way, given the key of `ENDS` of each curve."""
+def _count_ends(place: str, noun: str, ends: Sequence[str]) -> str:
+    """Write how many curves end in each way, given the key of `ENDS` of each curve."""
     numbers = {end: ends.count(end) for end in ENDS if end in ends}
     return "".join(
-        f". {counted(number, 'other curve')} {ENDS[end][number > 1]}" for end, number in numbers.items()
+        f". {place}{counted(number, noun)} {ENDS[end][number > 1]}" for end, number in numbers.items()
     )
 
 
@@ -305,6 +319,8 @@ def _end_in_words(peak: Line, contest: Contest) -> str:
     end = end_of(peak, contest.scaling)
     if end == "stops" and peak["peak_processes"] == 1 and contest.unit == PROCESSES:
         return "alone"
+    if end == "unsure" and not is_best_at_largest(peak, contest.scaling):
+        return "falls"
     smallest = rows_like(contest.scaling, peak)[contest.unit].min()
     return "smallest" if end == "stops" and peak["peak_processes"] == smallest else end
 
