@@ -222,7 +222,9 @@ def test_unknown_turns_are_stated(turns):
     notes = turns.table("improvement")["note"]
     unknown = notes[notes.str.contains("took turns", na=False)]
     assert set(unknown.index) == {"sorted", "repeated", "files"}
-    stated = "The data of files, repeated and sorted do not show whether the runs of the interconnects alternated."
+    stated = (
+        "The data of files, repeated and sorted do not show whether the runs of the interconnects alternated."
+    )
     assert stated in turns.says("words")
 
 

@@ -42,6 +42,7 @@ def test_systems_are_compared_by_nodes(study_folder):
     assert nodes["google_gke"].dropna().to_dict() == {64: 32.8, 128: 44.4}
     assert nodes["google_compute_engine"].dropna().to_dict() == {128: 51.9, 256: 95.8}
     report = json.dumps(json.loads((tables.parent / "report.json").read_text()), ensure_ascii=False)
+    report = report.replace("\N{NO-BREAK SPACE}", " ")
     assert "have equal nodes: hpc6a.48xlarge. The comparison is between interconnects" in report
     assert "The compared systems therefore also differ in processor" in report
     # All MiniFE runs of AKS without a placement group precede those with it, by four days.
