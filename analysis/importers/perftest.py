@@ -16,6 +16,7 @@ _DEPTH = re.compile(r"([TR]X) depth\s*:")
 RATE_SLACK = 0.02
 """Relative tolerance between bandwidth and message rate, in addition to the printed digits."""
 _CONNECTION = re.compile(r"Connection type\s*:\s*(RC|UC|UD|XRC|DC|SRD|RawEth)\b")
+_QUEUE_PAIRS = re.compile(r"Number of qps\s*:\s*(\d+)")
 _UNITS = {"BW average[MB/sec]": MEBI, "BW average[Gb/sec]": GIGABIT, "BW average[MiB/sec]": MEBI}
 
 
@@ -24,22 +25,26 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
 
     MB/sec are 2^20 bytes per second. For datagrams, the client prints the sent rate and the server, whose
     output has an ``RX depth``, prints the received rate. The latency is the typical one, the median. The
-    latency of a read is a whole round trip, as perftest prints it.
+    latency of a read is a whole round trip, as perftest prints it. Several queue pairs are part of the
+    program's name, as in ``ib_send_bw -q 4``.
     """
     rows: list[dict] = []
     unread: list[str] = []
     title: re.Match | None = None
-    transport = ""
+    transport, options = "", ""
     receives: bool | None = None
     columns: list[str] = []
     first, largest = 0, -1
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
+        if match := _QUEUE_PAIRS.search(line):
+            options = f" -q {match[1]}" if int(match[1]) > 1 else ""
         if OTHER_TITLE.match(line) and title and not transport:
             unread.append(f"{source}: line {number}: {quoted(line)} stands in the heading of {title[0]!r}")
             title, columns = None, []
         elif OTHER_TITLE.match(line):
             title, transport, receives, columns = MARKS["perftest"].match(line), "", None, []
+            options = ""
             if title is None:
                 unread.append(f"{source}: line {number}: {quoted(line)} is no test of sends, writes or reads")
         elif match := _CONNECTION.search(line):
@@ -67,7 +72,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
-                rows.append(row)
+                rows.append(row | {"program": row["program"] + options})
     return rows, unread
 
 

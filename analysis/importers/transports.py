@@ -31,7 +31,7 @@ TRANSPORTS = pa.DataFrameSchema(
     {
         "interconnect": pa.Column(str, NAME),
         "kind": pa.Column(str, KIND),
-        "program": described(pa.Column(str), "Program and test."),
+        "program": described(pa.Column(str), "Program and test; `-q 4` for 4 queue pairs of perftest."),
         "transport": described(pa.Column(str, NAME), "`tcp`, `udp`; for InfiniBand `rc`, `uc`, `ud`, `xrc`."),
         "test": described(
             pa.Column(str, pa.Check.isin(TESTS, error=f"must be one of {', '.join(TESTS)}")),

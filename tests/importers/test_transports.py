@@ -49,6 +49,13 @@ def test_perftest_in_gigabits_and_reads(read):
     assert only(table, program="ib_read_lat")["latency_us"] == 1.74
 
 
+def test_several_queue_pairs_of_perftest_are_part_of_the_program(foreign, written):
+    text = (foreign / "perftest/write_lat_read_gbits.txt").read_text()
+    path = written(text.replace("Number of qps   : 1    Transport type : IB", "Number of qps   : 3"))
+    programs = read_foreign(path, None, MAPPING).derived["transports"]["program"]
+    assert list(dict.fromkeys(programs)) == ["ib_write_lat", "ib_read_bw -q 3", "ib_read_lat"]
+
+
 def test_datagrams_are_sent_by_the_client_and_received_by_the_server(read):
     sent, _ = read("perftest/send_bw_ud.txt")
     got, _ = read("perftest/send_bw_ud_server.txt")
