@@ -26,7 +26,7 @@ def test_a_model_from_osu_output_is_written_next_to_a_study(tmp_path, fitted):
     lines = new_model(words, OSU)
     assert lines[-1] == f"{tmp_path}/vendor.yaml; fit: {fitted}/vendor/model-vendor.png"
     fit = pd.read_csv(fitted / "vendor/fit.csv")
-    assert len(fit) == 18 and fit["error_percent"].abs().mean() < 1
+    assert len(fit) == 17 and fit["error_percent"].abs().mean() < 1
     assert (fitted / "vendor/model-vendor.svg").stat().st_size > 5000
     (tmp_path / "mine.yaml").write_text(
         "name: mine\ncases: [elbow_segregated-smoke]\ninterconnects: [vendor, gigabit_ethernet]\n"
@@ -37,6 +37,14 @@ def test_a_model_from_osu_output_is_written_next_to_a_study(tmp_path, fitted):
     assert joined["vendor"].simulate["curve"]["file"] == str(tmp_path / "vendor.csv")
     lines = refusal(InputError, new_model, words, OSU)
     assert lines == f"--model: {tmp_path}/vendor.yaml exists already: remove it, or choose another name"
+
+
+def test_a_stand_in_for_0_bytes_is_no_point_of_the_fit(tmp_path, fitted):
+    rows = "".join(f"{size:<20}{2 + size / 5000:>8.2f}\n" for size in (1, 64, 1024, 8192, 65536))
+    (tmp_path / "osu.txt").write_text(f"# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n{rows}")
+    lines = new_model(["vendor", "osu.txt", "--folder", "."], tmp_path)
+    assert any(line.startswith("The model reproduces its 5 points within") for line in lines)
+    assert pd.read_csv(fitted / "vendor/fit.csv")["bytes"].tolist() == [1, 64, 1024, 8192, 65536]
 
 
 def test_a_model_is_written_into_the_folder_of_the_user(tmp_path, monkeypatch):

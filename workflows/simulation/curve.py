@@ -48,6 +48,8 @@ class PingPongCurve:
         Times if both nodes send a message at once, until both messages have arrived. None if not measured.
     low, high : tuple of float
         Range of each time over runs or processes. Equal to `microseconds` if no range was measured.
+    has_stand_in : bool
+        Whether the time of 0 bytes is the time of another size, because 0 bytes were not measured.
     """
 
     bytes: tuple[int, ...]
@@ -58,6 +60,7 @@ class PingPongCurve:
     low: tuple[float, ...]
     high: tuple[float, ...]
     exchange: PingPongCurve | None = None
+    has_stand_in: bool = False
 
     def regions(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the sizes and times of each protocol region that has points."""
@@ -179,7 +182,8 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
             f"{where}: simulate.curve.peak_MBps: {peak:g} is less than the ping-pong shows ({rate:.4g})"
         )
     exchange = _exchange(file, section, switches, peak, f"{where}: simulate.curve")
-    return PingPongCurve(sizes, times, switches, False, peak, low, high, exchange)
+    has_stand_in = "empty_as_bytes" in section
+    return PingPongCurve(sizes, times, switches, False, peak, low, high, exchange, has_stand_in)
 
 
 def _exchange(

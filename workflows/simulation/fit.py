@@ -70,7 +70,7 @@ def simulated_times(
 
 
 def fit_table(program: Path, model: InterconnectModel) -> pd.DataFrame:
-    """Compare the simulated times of a model with each point of its curve.
+    """Compare the simulated times of a model with each measured point of its curve.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def fit_table(program: Path, model: InterconnectModel) -> pd.DataFrame:
     table = model.curve.left_out().rename(columns={"microseconds": "given_us"})
     table.insert(2, "simulated_us", times)
     table.insert(3, "error_percent", 100 * (times / table["given_us"] - 1))
-    return table
+    return table.iloc[1:].reset_index(drop=True) if model.curve.has_stand_in else table
 
 
 def fit_summary(table: pd.DataFrame) -> AboutFit:
