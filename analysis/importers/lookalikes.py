@@ -14,6 +14,8 @@ _STATES = (
     "PENDING|TIMEOUT"
 )
 
+_PERFLOG_ROW = r"\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-][\d:]+)?\|(?:.*\|)?[^|=\n]+="
+
 
 def _is_log(program: str) -> str:
     return f"is a log of {program}: import it as logs, as in {{logs: FILE, application: {program.lower()}}}"
@@ -47,7 +49,13 @@ LOOKALIKES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "is the heading of squeue, which lists jobs before they end: import sacct --parsable2",
         ),
         (
-            r"^\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-][\d:]+)?\|(?:.*\|)?[^|=\n]+=",
+            rf"^(?:\w+\|)+\w+\r?\n{_PERFLOG_ROW}",
+            "is the heading of a performance log of ReFrame in a format of the site. It must begin with the "
+            "columns result and job_completion_time: begin the format with "
+            "'%(check_result)s|%(check_job_completion_time)s|', or import the report (reframe --report-file)",
+        ),
+        (
+            rf"^{_PERFLOG_ROW}",
             "looks like a performance log of ReFrame without a heading (ReFrame 3, or a format of the site): "
             "import the report (reframe --report-file), or a log that begins with "
             "'result|job_completion_time|…', the default of ReFrame 4",

@@ -49,6 +49,11 @@ def curves(foreign):
             "perflog_no_heading.log",
             r"line 1: '2026-.*' looks like a performance log of ReFrame without a heading",
         ),
+        (
+            "perflog_of_a_site.log",
+            r"line 1: 'job_completion_time\|version\|.*' is the heading of a performance log of ReFrame in a "
+            r"format of the site. It must begin with the columns result and job_completion_time: ",
+        ),
     ],
 )
 def test_a_file_without_its_heading_is_refused_by_its_name(foreign, file, message):
