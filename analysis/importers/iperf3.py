@@ -33,7 +33,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     list of dict
         One row of ``transports`` per usable run.
     list of str
-        One line per run that cannot be used, with the reason.
+        One line per run that cannot be used or is a copy, with the reason.
     """
     try:
         results = _documents(text)
@@ -48,6 +48,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             row = f"is no result of iperf3: {fault_in_json(error)}"
         if isinstance(row, str):
             unread.append(f"{where}: {row}")
+        elif (first := results.index(result) + 1) < number:
+            unread.append(f"{where}: is a copy of run {first}, which counts once")
         else:
             rows.append(row)
     return rows, unread

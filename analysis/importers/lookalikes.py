@@ -32,7 +32,7 @@ LOOKALIKES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\A\s*<(?:!DOCTYPE|html|\?xml)", "is a web page or XML: give the file that the program wrote"),
         (r"\Aversion https://git-lfs", "is a pointer of Git LFS: fetch the file itself (git lfs pull)"),
         (
-            r"^ *\[ *(?:\d+|ID|SUM)\] .*(?:bits/sec|Bytes/sec|Transfer|Bandwidth|Bitrate)",
+            r"^ *\[ *(?:\d+|ID|SUM)\](?:\[ *\w[\w-]*\])? .*(?:bits/sec|Bytes/sec|Transfer|Bandwidth|Bitrate)",
             "is the text output of iperf, whose numbers are rounded: run iperf3 with -J, and import its JSON",
         ),
         (

@@ -187,6 +187,8 @@ def test_a_table_of_blanks_may_have_blanks_in_its_names(written):
         ("JobID|State|ElapsedRaw\n1|COMPLETED|60\n", "column 'JobName': is missing"),
         ("2019-09-26T10:23:45|reframe 3.0|jobid=7|perf=2.1|ref=2|s\n", "looks like a performance log of ReFrame"),
         ("[  3] 0.0-10.0 sec  1.1 GBytes  941 Mbits/sec\n", "is the text output of iperf"),
+        ("[ ID][Role] Interval  Transfer  Bitrate\n[SUM][TX-C] 0.00-2.00 sec 1.5 GBytes 6.4 Gbits/sec\n",
+         "run iperf3 with -J, and import its JSON"),
         ('{"results": [{"command": "./x", "mean": 3}]}', "is JSON, but no report of ReFrame (session_info)"),
         ('{"start": {"version": "iperf 3.12"}, "end": ', "cut off or damaged JSON of iperf3"),
         ('{\n  "test_info": {\n  "test": "RDMA_Write_BW_Test"\n}}', "line 2: '\"test_info\": {' is the JSON of perftest"),
@@ -306,7 +308,19 @@ def test_modes_of_imb_are_benchmarks_of_their_own(written):
 
 def test_several_runs_of_iperf3_in_a_file_are_rows(foreign, written):
     text = (foreign / "iperf3/tcp_3.12.json").read_text()
-    assert len(read_foreign(written("warning: busy\n" + text + text), mapping=IB).derived["transports"]) == 2
+    other = re.sub(r'"cookie":\s*"\w+"', '"cookie": "other"', text)
+    assert other != text
+    imported = read_foreign(written("warning: busy\n" + text + other), mapping=IB)
+    assert len(imported.derived["transports"]) == 2 and not imported.unread
+
+
+def test_a_copy_of_a_run_of_iperf3_counts_once(foreign, written):
+    text = (foreign / "iperf3/tcp_3.12.json").read_text()
+    imported = read_foreign(written(text + text), mapping=IB)
+    assert len(imported.derived["transports"]) == 1
+    assert [line.rpartition(": run ")[2] for line in imported.unread] == [
+        "2: is a copy of run 1, which counts once"
+    ]
 
 
 def test_a_run_of_iperf3_too_short_for_a_bandwidth_is_refused(foreign, written):
