@@ -218,11 +218,20 @@ def label_ends(
     room = (high - low) * label_inches / inches
     left_end, right_end = axes.get_xlim()
     right = max(curve.rows[-1][panel.counts] for curve in curves) * (right_end / left_end) ** 0.06
+    # Dotted, since a solid line to a label far right looks like a curve.
+    leader = {
+        "arrowstyle": "-",
+        "color": style.IDEAL,
+        "lw": 0.5,
+        "ls": (0, (1, 3)),
+        "shrinkA": 0,
+        "shrinkB": 3,
+    }
     for curve, name, end, place in zip(curves, names, ends, spread(ends, room), strict=True):
         text = axes.annotate(
             name, (curve.rows[-1][panel.counts], math.exp(end)), xytext=(right, math.exp(place)),
             annotation_clip=False, va="center", fontsize=7, color=style.INK, linespacing=0.95,
-            arrowprops={"arrowstyle": "-", "color": style.IDEAL, "lw": 0.5, "shrinkA": 0, "shrinkB": 3},
+            arrowprops=leader,
         )  # fmt: skip
         for artist in filter(None, (text, text.arrow_patch)):
             drawing.mark(artist, curve.interconnect)

@@ -363,7 +363,8 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     page = Page(content, find_contests(content.tables, []))
     (first,) = headline(page).sentences
     assert plain(first).startswith(
-        "Cost of a run of duct: swift costs least in at most 15 s, within the measured ranges of nodes. A run with "
+        "Cost of a run of duct, without start-up: swift costs least in at most 15 s, within the measured ranges of "
+        "nodes. A run with "
         "3 nodes costs "
     )
 

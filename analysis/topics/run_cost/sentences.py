@@ -172,8 +172,8 @@ def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> l
     asked = of_case[of_case["question"].isin([DEADLINE, BUDGET])]
     case = labels.case(contest.case)
     if not asked.empty:
-        return [f"Cost of a run of {case}: {answer(next(by_question(asked)), labels)}"]
+        return [f"Cost of a run of {case}, without start-up: {answer(next(by_question(asked)), labels)}"]
     equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
     equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
     sentences = filter(None, (same_speed(lines, labels) for lines in equal))
-    return [f"Cost of a run of {case}: {first}" for first in itertools.islice(sentences, 1)]
+    return [f"Cost of a run of {case}, without start-up: {first}" for first in itertools.islice(sentences, 1)]
