@@ -30,6 +30,7 @@ BENCHMARK = re.compile(r"# Benchmarking (?P<name>\S+)")
 MODE = re.compile(r"#\s+MODE: (?P<mode>[\w-]+)")
 """Ways in which IMB-EXT and IMB-IO repeat a benchmark."""
 PROCESSES = re.compile(r"# (?:#processes = |\( \d+ groups of )(?P<count>[1-9]\d{0,8})\b")
+WAITING = re.compile(r"# \( *(?P<count>[1-9]\d{0,8}) additional process(?:es)? waiting in MPI_Barrier")
 COMMAND = re.compile(r"\bIMB-[A-Z]\w*")
 """A line that shows how IMB was started: of a shell, before the version; after the version, of IMB itself."""
 UNMEASURED = {"out-of-mem.;": "of memory", "time-out.;": "of time"}
@@ -66,6 +67,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     foreign: list[tuple[int, str]] = []
     benchmark, mode = "", ""
     processes: int | None = None
+    waiting: int | None = None
     heading: list[str] = []
     targets: list[Target | None] = []
     mega: float | None = None
@@ -88,7 +90,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             benchmark, heading = "", []
         elif match := BENCHMARK.match(line):
             benchmark, processes, heading = match["name"].lower().replace("-", "_"), None, []
-            mode, command = "", ""
+            mode, command, waiting = "", "", None
         elif program := program_of(line):
             if benchmark:
                 unread.append(f"{source}: line {number}: {quoted(line)} begins output of {program}")
@@ -99,7 +101,9 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             if processes and not heading:
                 unread.append(f"{source}: line {number}: {quoted(line)} is a second number of processes")
                 benchmark = ""
-            processes = int(match["count"])
+            processes, waiting = int(match["count"]), None
+        elif match := WAITING.match(line):
+            waiting = int(match["count"])
         elif benchmark and "#repetitions" in cells and (heading or not _fits(benchmark, cells)):
             unread.append(f"{source}: line {number}: {quoted(line)} follows no line '# Benchmarking …'")
             benchmark, heading = "", []
@@ -128,7 +132,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
                 run: dict = {"run": runs[benchmark + mode, processes], "processes": processes, "line": number}
-                run |= start
+                run |= {"waiting": waiting, **start}
                 run["decimals"] = decimals(cells)
                 if processes is None:  # tables of different numbers of processes are no repetitions
                     run["settings"] = f"an unknown number of processes in table {run['run']}"

@@ -64,6 +64,9 @@ CURVES = pa.DataFrameSchema(
             _optional("Int64", COUNT), "Runs of the benchmark in the file, if several: values are medians."
         ),
         "window": described(_optional("Int64", COUNT), "Messages in flight of a stream, if printed."),
+        "waiting": described(
+            _optional("Int64", COUNT), "Processes of IMB that waited meanwhile, if printed."
+        ),
     },
     name="network curves",
     description="Curves of network benchmarks, one row per message size.",

@@ -171,6 +171,22 @@ def test_the_rate_of_a_link_is_that_of_one_pair_of_processes(tmp_path, counts, p
     )
 
 
+WAITING = "# ( 6 additional processes waiting in MPI_Barrier)\n"
+
+
+def test_a_pair_of_imb_next_to_waiting_processes_shows_no_link(tmp_path):
+    pair = UNIBAND.format(2, 88, 2098.1).replace("= 2\n", f"= 2\n{WAITING}")
+    (tmp_path / "imb.txt").write_text(f"{IMB}{pair}# All processes entering MPI_Finalize\n")
+    lines = new_model(["vendor", "imb.txt", "--folder", "."], tmp_path)
+    assert "peak_MBps" not in load_interconnect("vendor", tmp_path).simulate["curve"]
+    assert (
+        sum(line.startswith("Not used: tables of imb_uniband with waiting processes") for line in lines) == 1
+    )
+    (tmp_path / "all.txt").write_text(IMB.replace("= 2\n", f"= 2\n{WAITING}"))
+    message = refusal(InputError, new_model, ["other", "all.txt", "--folder", "."], tmp_path)
+    assert "on two nodes is among the curves. Not used: tables of imb_pingpong with waiting" in message
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

@@ -136,9 +136,12 @@ def derive(
     InputError
         One line: the curves have no ping-pong, or the ping-pong cannot be the curve of a model.
     """
+    curves, waiting = _without_waiting(curves)
     is_link = between_two_processes(curves)
     link_curves = curves[is_link]
     pingpong_rows = _rows_of_first(link_curves, PINGPONGS)
+    if pingpong_rows is None and waiting:
+        raise InputError(f"{_NO_PINGPONG} on two nodes is among the curves. {waiting[0]}")
     if pingpong_rows is None:
         raise InputError(f"{_NO_PINGPONG} is among the curves: {listed(sorted(set(curves['benchmark'])))}")
     pingpong = _read_pingpong(pingpong_rows, pingpong_rows["benchmark"].iloc[0])
@@ -165,8 +168,24 @@ def derive(
         _unused(curves, is_link, pingpong.benchmark),
     ]
     simulate = {key: value for part in parts for key, value in part.keys.items()}
-    notes = [note for part in parts for note in part.notes]
+    notes = [*waiting, *(note for part in parts for note in part.notes)]
     return Derived(simulate, pd.concat([pingpong_rows, exchange], ignore_index=True), notes)
+
+
+def _without_waiting(curves: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return the curves without tables of IMB whose pair may share a node, and a sentence on these tables.
+
+    If further processes wait, ranks 0 and 1 communicate, and most launchers place these ranks on one node.
+    """
+    if "waiting" not in curves or curves["waiting"].isna().all():
+        return curves, []
+    is_waiting = curves["waiting"].notna()
+    names = listed(sorted(set(curves.loc[is_waiting, "benchmark"])))
+    sentence = (
+        f"Not used: tables of {names} with waiting processes, because the output does not show the nodes of "
+        "the processes that communicate; run IMB with one process on each of two nodes."
+    )
+    return curves[~is_waiting], [sentence]
 
 
 def at_rate(derived: Derived, rate: float) -> Derived:
