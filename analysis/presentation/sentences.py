@@ -166,7 +166,7 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     number, total = len(untestable), counted(len(tested), "test")
     which = f"{number} of {total}"
     if number == len(tested):
-        which = "The only test" if number == 1 else f"All {total}"
+        which = {1: "The only test", 2: "Both tests"}.get(number, f"All {total}")
     verb = "has" if number == 1 else "have"
     blocks = sorted({int(count) for count in untestable["blocks"]})
     noun = "block" if blocks == [1] else "blocks"

@@ -153,7 +153,7 @@ def _count_decided(comparisons: Sequence[Line], baselines: str) -> str:
     (state, n), *others = states
     which = f"{formats.whole(n)} of {total}"
     if not others:
-        which = "The only comparison" if n == 1 else f"All {total}"
+        which = {1: "The only comparison", 2: "Both comparisons"}.get(n, f"All {total}")
     sentences = [f"{which} with {baselines} {state}"]
     return ". ".join([*sentences, *(f"{counted(n, 'comparison')} {state}" for state, n in others)])
 

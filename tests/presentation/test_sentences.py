@@ -107,7 +107,7 @@ class TestImprovement:
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
         rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "All 2 tests of improvements have too few blocks for a verdict after Holm's correction: 6 blocks. A "
+            "Both tests of improvements have too few blocks for a verdict after Holm's correction: 6 blocks. A "
             "verdict needs at least 8 blocks."
         ]
         rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
