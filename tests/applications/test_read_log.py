@@ -201,6 +201,33 @@ def foam_log():
     return lines, ends
 
 
+MESHER = """\
+Build  : 9
+Exec   : /opt/foam/bin/snappyHexMesh -parallel -overwrite
+nProcs : 2
+Finished meshing in = 61.5 s.
+End
+
+Finalising parallel run
+"""
+
+
+def test_a_mesher_is_no_solver():
+    foam = application("openfoam")
+    run = foam.read_log([Line(0.0, text) for text in MESHER.split("\n")])
+    assert run.problem == (
+        "snappyHexMesh ended without an iteration, so it is no solver; state read.seconds to choose a time"
+    )
+    cut = MESHER[: MESHER.index("End")]
+    assert foam.read_log([Line(0.0, cut)]).problem == "incomplete: no iteration"
+
+
+def test_a_task_of_nwchem_may_print_no_time():
+    lines = [line for line in read_log(LOGS / "nwchem/scf_serial.log.gz") if "Task  times" not in line.text]
+    run = application("nwchem").read_log(lines)
+    assert run.problem == "the run ended, but prints no 'Task  times'; state read.seconds to choose a time"
+
+
 def test_two_runs_that_write_into_one_log_at_once():
     lines, ends = foam_log()
     lines[ends[3]] += "dedeltaT = 0.0001"

@@ -210,10 +210,11 @@ class NWChem(Application):
         problem = (
             _error(lines)
             or (None if processes is None else _start(lines, processes))
-            or (None if printed else "incomplete: no 'Task  times'")
+            or (None if printed or total else "incomplete: no 'Task  times'")
             or tools.several("'Task  times'", ends)
             or (None if total else _NO_TOTAL)
             or _not_converged(lines)
+            or (None if printed else f"the run ended, but prints no 'Task  times'; {tools.CHOOSE}")
         )
         return LoggedRun(
             seconds=tools.number(printed[2]) if printed else None,

@@ -27,7 +27,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from workflows.applications import foam_case, tools
@@ -241,7 +241,7 @@ class OpenFOAM(Application):
         passed = _passed(_CLOCK, lines[ends[0]], lines[ends[-1]]) if ends else None
         seconds = passed if passed and passed >= _CLOCK_STEP else None
         hosts = tools.first_match(r"^Hosts +:", lines)
-        finished = _unfinished(lines[ends[-1] + 1 :], processes or 1) if ends else "incomplete: no iteration"
+        finished = _unfinished(lines[ends[-1] + 1 :], processes or 1) if ends else _no_iteration(lines)
         date, time = (tools.last_text(rf"^{name} +: (.+)", lines) for name in ("Date", "Time"))
         problem = (
             (None if stopped is None else self.explain("\n".join(line.text for line in lines[stopped:])))
@@ -605,6 +605,14 @@ def _unfinished(after: Sequence[Line], processes: int) -> str | None:
         if text not in texts:
             return f"incomplete: no '{text}' after the last iteration"
     return None
+
+
+def _no_iteration(lines: Sequence[Line]) -> str:
+    """Return why a log has no iteration: the run stopped, or the program is no solver."""
+    if _unfinished(lines, tools.count(_PROCESSES, lines) or 1):
+        return "incomplete: no iteration"
+    program = PurePath(tools.last_text(r"^Exec +: (\S+)", lines) or "the program").name
+    return f"{program} ended without an iteration, so it is no solver; {tools.CHOOSE}"
 
 
 def _damage(lines: Sequence[Line], ends: Sequence[int]) -> tuple[str | None, int | None]:
