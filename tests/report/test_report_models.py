@@ -34,7 +34,7 @@ class TestSentences:
         models = pd.DataFrame([model(), model("amdahl", np.nan, best=False)])
         best = compared_models(models)
         assert best.empty
-        assert "needs 4 process counts. No curve has enough." in plain(
+        assert "Every curve has fewer than 4 process counts, too few" in plain(
             too_few_sentence(models, best, Labels(Facts()))
         )
 
@@ -104,14 +104,14 @@ class TestReport:
         page, labels = words(study), FigureLabels.of(study[2])
         assert model_figures(study[1], labels) == []
         assert [block["type"] for block in page["blocks"]] == ["paragraph"]
-        assert "needs 4 process counts. No curve has enough." in sentences_of(page)
+        assert "Every curve has fewer than 4 process counts, too few" in sentences_of(page)
 
     def test_curves_with_too_few_counts_are_reported(self):
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",))
         runs = runs[(runs["interconnect"] != "gigabit") | (runs["processes"] < 8)]
         page = words(make_whole_study(runs))
         assert (
-            "A comparison of scaling models needs 4 process counts. 1 of 3 curves has fewer."
+            "1 of 3 curves has fewer than 4 process counts, too few to compare scaling models."
             in sentences_of(page)
         )
 

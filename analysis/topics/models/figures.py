@@ -171,8 +171,9 @@ def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: L
     """Explain the lines of a figure, and state how many of the case's curves it shows."""
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
-        f"{labels.case(case)}: {labels.speedup} against processes. Points are runs. Lines are the weighted "
-        f"average of the models. Shaded areas are {labels.intervals(pd.DataFrame(shown))}.",
+        f"{labels.case(case)}: {labels.speedup} against processes. Points are runs. Lines show the "
+        "predictions, which are weighted averages over the models. Shaded areas are "
+        f"{labels.intervals(pd.DataFrame(shown))}.",
         "Dashed lines are predictions above the largest count that was run. Dashed lines end at "
         f"{formats.listed(sorted(factors), 'or')} times the largest count.",
     ]

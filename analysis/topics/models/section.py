@@ -21,17 +21,19 @@ from analysis.topics.models.sentences import (
 from analysis.topics.models.tables import AVERAGE
 
 READING = (
-    "Nodeworth fits each model to the median times of a curve. As a check, Nodeworth fits the model again "
-    "without one process count and predicts the time at this count. The held-out error is the mean relative "
-    "error over all counts. The best model has the smallest held-out error. The communication model has "
-    "three costs on p processes: a constant, a term with log2 p and a term with p. A prediction is a "
-    "weighted average of the models. Models with smaller held-out errors have more weight. The brackets of a "
-    "prediction are wider where the models disagree. Above the largest count that was run, the held-out "
-    "error widens the brackets more. Predictions above twice the largest count have no brackets."
+    "Nodeworth fits each model to the median times of a curve. To check the model, Nodeworth omits each "
+    "process count in turn. Nodeworth predicts the time at the omitted count from the other counts. The "
+    "held-out error of a model is the mean relative error at the omitted counts. The best model has the "
+    "smallest held-out error. The communication model adds b + c log2 p + d p to the computing time, where p "
+    "is the number of processes. A predicted time is a weighted average of the times of all models. The "
+    "smaller the held-out error of a model, the larger is its weight. Disagreement between the models widens "
+    "the brackets of a prediction. Above the largest count that was run, larger held-out errors give wider "
+    "brackets. Predictions above twice the largest count that was run have no brackets."
 )
 READING_STRONG = (
-    " USL is Gunther's Universal Scalability Law. Column “Limit of speedup” shows the upper bound of the "
-    "model, which is not a prediction. In column “Peak”, ∞ is a count above the largest predicted count."
+    " USL is Gunther's Universal Scalability Law. Column “Limit of speedup” shows the upper bound of "
+    "speedup in the formula of the model. The bound is not a prediction. In column “Peak”, ∞ means that the "
+    "model has no peak up to the largest predicted count."
 )
 
 
@@ -78,9 +80,9 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     has_intervals = best_models[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
     brackets = f" Brackets contain {labels.intervals(best_models)}." if has_intervals else ""
     caption = (
-        f"The best model of each curve.{brackets} {MISSING} means that the model has no such coefficient. "
-        "The last column is the weighted average of the models at the largest predicted count. File "
-        "tables/models.csv has all models."
+        f"The best model of each curve.{brackets} {MISSING} means that the model does not define the "
+        f"quantity of the column. The last column shows the predicted {labels.speedup} at the count of "
+        "column “Predicted to”. File tables/models.csv has all models."
     )
     lines = labels.lines(best_models, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

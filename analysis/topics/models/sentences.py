@@ -71,10 +71,10 @@ def too_few_sentence(models: pd.DataFrame, best_models: pd.DataFrame, labels: La
     if not too_short:
         return ""
     needed = counts_needed("weak" if labels.weak else "strong")
-    subject = f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'} fewer"
+    subject = f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'}"
     if too_short == curves:
-        subject = "No curve has enough"
-    return f"A comparison of scaling models needs {counted(needed, 'process count')}. {subject}."
+        subject = "Every curve has"
+    return f"{subject} fewer than {counted(needed, 'process count')}, too few to compare scaling models."
 
 
 def peak_text(row: Line) -> str:
