@@ -24,16 +24,17 @@ READING = (
     "Nodeworth fits each model to the median times of a curve. To check the model, Nodeworth omits each "
     "process count in turn. Nodeworth predicts the time at the omitted count from the other counts. The "
     "held-out error of a model is the mean relative error at the omitted counts. The best model has the "
-    "smallest held-out error. The communication model adds b + c log2 p + d p to the computing time, where p "
-    "is the number of processes. A predicted time is a weighted average of the times of all models. The "
+    "smallest held-out error. A predicted time is a weighted average of the times of all models. The "
     "smaller the held-out error of a model, the larger is its weight. Disagreement between the models widens "
     "the brackets of a prediction. Above the largest count that was run, larger held-out errors give wider "
     "brackets. Predictions above twice the largest count that was run have no brackets."
 )
+READING_WEAK = " In the communication model, the time on p processes is b + c log2 p + d p."
 READING_STRONG = (
-    " USL is Gunther's Universal Scalability Law. Column “Limit of speedup” shows the upper bound of "
-    "speedup in the formula of the model. The bound is not a prediction. In column “Peak”, ∞ means that the "
-    "model has no peak up to the largest predicted count."
+    " In the communication model, the time on p processes is a/p + b + c log2 p + d p. USL is "
+    "Gunther's Universal Scalability Law. Column “Limit of speedup” shows the upper bound of speedup in the "
+    "formula of the model. The bound is not a prediction. In column “Peak”, ∞ means that the model has no "
+    "peak up to the largest predicted count."
 )
 
 
@@ -46,7 +47,7 @@ def models_section(content: Content) -> Section | None:
     too_few = too_few_sentence(fitted, best_models, labels)
     if best_models.empty:
         return section("models", "Scaling models", [paragraph(too_few)])
-    reading = READING if labels.weak else READING + READING_STRONG
+    reading = READING + (READING_WEAK if labels.weak else READING_STRONG)
     blocks = [paragraph(f"{reading} {too_few}")]
     for case in labels.sorted_cases(best_models["case"]):
         blocks += content.figures("models", case)
