@@ -36,6 +36,12 @@ def test_a_sound_run(name, values):
     assert {key: getattr(run, key) for key in values} == values
 
 
+@pytest.mark.parametrize(("total", "seconds"), [("0:00:21", 21.5), ("0:00:22", 22.0), ("0:00:20", None)])
+def test_the_total_of_lammps_is_truncated(total, seconds):
+    run = old_lammps(f"{OLD_LAMMPS}Total wall time: {total}\n")
+    assert run.wall_seconds == seconds
+
+
 def test_work_of_a_run():
     lammps, gromacs, foam = (
         logged(name).work
@@ -226,6 +232,41 @@ def test_a_task_of_nwchem_may_print_no_time():
     lines = [line for line in read_log(LOGS / "nwchem/scf_serial.log.gz") if "Task  times" not in line.text]
     run = application("nwchem").read_log(lines)
     assert run.problem == "the run ended, but prints no 'Task  times'; state read.seconds to choose a time"
+
+
+def foam(lines):
+    return application("openfoam").read_log([Line(0.0, text) for text in lines])
+
+
+SLAVES = (
+    """Host   : "node-1"\nPID    : 7\nnProcs : 4\nSlaves : \n3\n(\n"node-1.8"\n"node-2.7"\n"node-2.8"\n)"""
+)
+
+
+def test_slaves_name_the_nodes():
+    assert foam(SLAVES.split("\n")).nodes == 2
+    assert foam(SLAVES.removesuffix(")").split("\n")).nodes is None
+    assert foam(SLAVES.replace("node-", "......").split("\n")).nodes is None
+
+
+def test_an_excerpt_of_a_log_has_no_work():
+    lines, ends = foam_log()
+    assert foam(lines).work.amount == len(ends) - 1
+    without = lines[: ends[1] + 1] + lines[ends[-3] + 1 :]
+    dots = [*lines[: ends[1] + 1], "......", *lines[ends[1] + 1 :]]
+    assert [(run.problem, run.work) for run in map(foam, (without, dots))] == [(None, None)] * 2
+
+
+@pytest.mark.parametrize(
+    "steps", [[1e-6, 1.2e-6, 4e-6, 1e-7, 4e-6, 4e-6], [1, 1, 1], [2, 8], [5], [1000] + [2e-3] * 9]
+)
+def test_an_adaptive_time_step_is_no_excerpt(steps):
+    lines, time = [], 0.0
+    for clock, step in enumerate(steps):
+        time += step
+        lines += [f"Time = {time:.6g}", f"ExecutionTime = {9 * clock} s  ClockTime = {9 * clock} s"]
+    run = foam([*lines, "End"])
+    assert (run.work.amount if run.work else 0) == len(steps) - 1
 
 
 def test_two_runs_that_write_into_one_log_at_once():

@@ -123,7 +123,8 @@ class LAMMPS(Application):
     def read_log(self, lines: list[Line]) -> LoggedRun:
         """Read the loop time, the total wall time, and the potential energy of the last step as answer.
 
-        The total is truncated to whole seconds; a total below the loop time is left out.
+        The total is truncated to whole seconds. The loop time replaces a total that is less than 1 s shorter;
+        a smaller total is left out.
         """
         loops, rows = tools.matches(_LOOP, lines), _thermodynamics(lines)
         loop = re.match(_LOOP, lines[loops[-1]].text) if loops else None
@@ -142,7 +143,7 @@ class LAMMPS(Application):
         )
         return LoggedRun(
             seconds=seconds,
-            wall_seconds=whole if whole and seconds and whole >= seconds else None,
+            wall_seconds=max(whole, seconds) if whole and seconds and whole + 1 > seconds else None,
             processes=int(tasks[1]) if tasks else int(loop[2]) if loop else None,
             threads=int(tasks[2]) if tasks else None,
             work=Work(float(loop[3]) * float(loop[4]), "atom steps") if loop else None,

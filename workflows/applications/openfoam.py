@@ -66,6 +66,11 @@ runTimeModifiable false;
 functions {{ #include "functions" }}
 """
 _ITERATION_BEGIN = re.compile(r"Time = \S")
+_TIME = re.compile(r"^Time = (\d+(?:\.\d*)?(?:e[-+]?\d+)?)s?\s*$")
+_LONGEST_STEP = 10
+"""Largest step of Time in a whole log, as a multiple of the longer step before or after it."""
+_LONGEST_LIST = 100_000
+"""Lines of the header in which the list of hosts or processes ends."""
 _ITERATION_END = re.compile(r"ExecutionTime = (\S+) s  ClockTime = \S+ s")
 # A coupled solver prints the iterations of all components in each one's line: (3 3 3).
 _EQUATION = re.compile(r"Solving for (\w+), Initial residual = ([^ ,]+), .*No Iterations \(?(\d+)")
@@ -240,7 +245,6 @@ class OpenFOAM(Application):
         processes = tools.count(_PROCESSES, lines)
         passed = _passed(_CLOCK, lines[ends[0]], lines[ends[-1]]) if ends else None
         seconds = passed if passed and passed >= _CLOCK_STEP else None
-        hosts = tools.first_match(r"^Hosts +:", lines)
         finished = _unfinished(lines[ends[-1] + 1 :], processes or 1) if ends else _no_iteration(lines)
         date, time = (tools.last_text(rf"^{name} +: (.+)", lines) for name in ("Date", "Time"))
         problem = (
@@ -256,9 +260,9 @@ class OpenFOAM(Application):
             resolution_seconds=_CLOCK_STEP if seconds else None,
             wall_seconds=tools.last_number(_CLOCK, lines) or None,
             processes=processes or (1 if ends else None),
-            nodes=None if hosts is None else _hosts(lines[hosts:]),
+            nodes=_nodes(lines),
             started=f"{date} {time}" if date and time else None,
-            work=Work(float(len(ends) - 1), "iterations") if len(ends) > 1 else None,
+            work=None if len(ends) < 2 or _is_excerpt(lines, ends) else Work(len(ends) - 1.0, "iterations"),
             problem=problem,
             line=next((place for place in (stopped, damaged, *ends[-1:]) if place is not None), None),
         )
@@ -633,11 +637,39 @@ def _not_finite(lines: Sequence[Line], ends: Sequence[int]) -> str | None:
     return None if name is None else f"diverged: residual of {name} is no finite number"
 
 
-def _hosts(lines: Sequence[Line]) -> int | None:
-    """Return the number of nodes in the header's list of hosts; None if the list is not printed."""
-    text = "\n".join(line.text for line in lines[:5_000])
-    listed = re.match(r"Hosts +:\s*\d*\s*\((?:\s*\(\S+ \d+\))+\s*\)", text)
-    return len(re.findall(r"\(\S+ \d+\)", listed[0])) if listed else None
+def _nodes(lines: Sequence[Line]) -> int | None:
+    """Return the number of nodes in the header's list of hosts; None if the list is not printed.
+
+    Versions of openfoam.org list the other processes as "HOST.PID" under ``Slaves``.
+    """
+    begin = tools.first_match(r"^(Hosts|Slaves) +:", lines)
+    if begin is None:
+        return None
+    text = "\n".join(line.text for line in lines[begin : begin + _LONGEST_LIST])
+    if listed := re.match(r"Hosts +:\s*\d*\s*\((?:\s*\(\S+ \d+\))+\s*\)", text):
+        return len(re.findall(r"\(\S+ \d+\)", listed[0]))
+    first = tools.last_text(r'^Host +: "?(\w[^"\s]*)', lines[:begin])
+    slaves = re.match(r'Slaves +:\s*\d*\s*\((?:\s*"\w[^"\s]*\.\d+")+\s*\)', text)
+    return len({first, *re.findall(r'"(\S+)\.\d+"', slaves[0])}) if first and slaves else None
+
+
+def _is_excerpt(lines: Sequence[Line], ends: Sequence[int]) -> bool:
+    """Return whether iterations are left out: a line holds dots only, or one step of Time is far too long.
+
+    An adaptive time step may be far shorter than its neighbours, but not far longer than both.
+    """
+    loop = lines[ends[0] : ends[-1]]
+    if tools.first_match(r"^\s*(\.{3,}|…)\s*$", loop) is not None:
+        return True
+    begin = max(tools.matches(_ITERATION_BEGIN.pattern, lines[: ends[0]]), default=ends[0])
+    times = [float(match[1]) for match in _matches(_TIME, lines[begin : ends[-1]])]
+    steps = [later - earlier for earlier, later in pairwise(times)]
+    neighbours = [
+        max(steps[max(0, place - 1) : place] + steps[place + 1 : place + 2], default=math.inf)
+        for place in range(len(steps))
+    ]
+    # Few printed digits make steps of 0.
+    return any(step > _LONGEST_STEP * near > 0 for step, near in zip(steps, neighbours, strict=True))
 
 
 def _clock(seconds: float | None, first: Line, last: Line) -> str | None:
