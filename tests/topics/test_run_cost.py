@@ -343,19 +343,16 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     made = run_cost_section(content)
     text = sentences_of(made)
     assert (
-        "duct: slow on 4 nodes is cheapest by estimate. A run takes 20.0 s and costs 0.0222 USD. swift"
-        in text
+        "duct: slow on 4 nodes has the lowest estimated cost. A run on 4 nodes takes 20.0 s and costs 0.0222 "
+        "USD. swift" in text
     )
     assert (
-        "swift costs least in at most 15 s, within the measured ranges of nodes. A run with 3 nodes costs 0.0333 "
-        "[0.0222, 0.0444] USD and has a median time of 13.3 [13.3, 13.3] s." in text
+        "swift has the cheapest run of at most 15 s. The run with 3 nodes costs 0.0333 [0.0222, 0.0444] USD and "
+        "has a median time of 13.3 [13.3, 13.3] s." in text
     )
-    assert "The other system is slower at every measured number of nodes." in text
-    assert "No system runs in at most 1 s within the measured ranges of nodes." in text
-    assert (
-        "swift has the lowest median time for at most 0.04 USD per run, within the measured ranges of nodes. A run "
-        "with 5 nodes" in text
-    )
+    assert "The other system exceeds 15 s at every measured number of nodes." in text
+    assert "No run takes at most 1 s within the measured ranges of nodes." in text
+    assert "swift has the fastest run of at most 0.04 USD. The run with 5 nodes" in text
     prices, asked, others = blocks(made, "table")
     assert cells(prices)[1][:2] == ["swift", "3.00 [2.00, 4.00]"]
     assert asked["groups"][0]["title"] == "In at most 15\u202fs"
@@ -363,9 +360,8 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     page = Page(content, find_contests(content.tables, []))
     (first,) = headline(page).sentences
     assert plain(first).startswith(
-        "Cost of a run of duct, without start-up: swift costs least in at most 15 s, within the measured ranges of "
-        "nodes. A run with "
-        "3 nodes costs "
+        "Cost of a run of duct, without start-up: swift has the cheapest run of at most 15 s. The run with 3 nodes "
+        "costs "
     )
 
 
@@ -397,8 +393,9 @@ def test_the_cost_of_a_deadline_has_the_interval_of_the_nodes_that_it_needs(node
 def test_without_questions_page_one_compares_costs_at_equal_speed():
     content = report(two_systems(), {"slow": 1.0, "swift": 1.0})
     (first,) = headline(Page(content, find_contests(content.tables, []))).sentences
-    assert "swift with 3 nodes takes 13.3 s. slow with 8 nodes takes 16.0 s." in plain(first)
-    assert "costs 69 % less: " in plain(first)  # 3 x 13.3 node seconds instead of 8 x 16
+    assert "A run with swift on 3 nodes takes 13.3 s and costs " in plain(first)
+    # 3 x 13.3 node seconds instead of 8 x 16
+    assert "The run with swift costs 69 % less than the run with slow." in plain(first)
 
 
 def test_overlapping_costs_are_not_called_less():
@@ -431,7 +428,7 @@ def test_the_figure_marks_every_point_with_its_nodes_and_the_front():
     assert front.get_xdata().tolist() == of_front["seconds"].tolist()
     texts = [mark.text for mark in drawing.marks.values() if mark.text]
     assert len(texts) == 6 and any("8 nodes" in text and "USD per run" in text for text in texts)
-    assert "Dotted lines are deadlines and budgets." in drawing.caption
+    assert "Dotted lines mark deadlines and budgets." in drawing.caption
     assert draw_run_costs(View(runs, {}, facts, labels)) == []
 
 

@@ -48,16 +48,15 @@ def _figure(
     rows = pd.concat([rows for _, rows in panels])
     currency, lines = rows["currency"].iloc[0], -(-len(panels) // COLUMNS)
     caption = (
-        "Cost of a run against its time to solution. Numbers at the points are nodes. The grey line joins "
-        "the Pareto front. Every run that takes less time than a run on the front costs more. "
+        "Cost of a run against its time to solution. Numbers at the points are numbers of nodes. The grey "
+        "line joins the Pareto front. No other point is both faster and cheaper than a point of the front. "
     )
     if rows["cost_low"].notna().any():
         caption += f"Bars of the cost are {labels.intervals(rows, times=True)}. "
-        caption += "The bars include the range of the price. "
     if rows["cost_low"].isna().any():
         caption += "Hollow points have no interval. "
     if facts.run_costs and (facts.run_costs.deadlines or facts.run_costs.budgets):
-        caption += f"Dotted lines are {DEADLINE}s and {BUDGET}s. "
+        caption += f"Dotted lines mark {DEADLINE}s and {BUDGET}s. "
     height = lines * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT)
     cases = formats.listed(dict.fromkeys(labels.case(case) for case, _ in panels))
     alt = f"Cost of a run against time to solution of {cases}."

@@ -27,6 +27,7 @@ from analysis.runs.runs import valid_rows
 from analysis.runs.settings import NODES
 from analysis.topics.money.sentences import amount, money
 from analysis.topics.run_cost.sentences import (
+    MEASURED_RANGE,
     answer,
     by_question,
     cost_headlines,
@@ -47,7 +48,7 @@ WEAK = (
 
 SCOPE = (
     "The cost of a run is its recorded time × its nodes × the price per node hour. The cost excludes "
-    "start-up, storage, network traffic and idle nodes."
+    f"start-up, storage, network traffic and idle nodes. {MEASURED_RANGE}"
 )
 
 
@@ -77,12 +78,14 @@ def run_cost_section(content: Content) -> Section | None:
     if is_asked.any():
         blocks.append(
             _choice_table(
-                choices[is_asked], "Best choice of each system for each deadline and budget.", labels
+                choices[is_asked],
+                "Best number of nodes of each system. The line above the rows names the deadline or budget.",
+                labels,
             )
         )
     rest = _choice_table(
         choices[~is_asked],
-        "Number of nodes with which each system is as fast or as cheap as another system.",
+        "Best number of nodes of each system. The line above the rows names the speed or the cost to match.",
         labels,
     )
     blocks.append(on_screen(rest))
@@ -167,7 +170,7 @@ def _choice_table(choices: pd.DataFrame, caption: str, labels: Labels) -> Block:
     ]
     lines = [line for answers in by_question(choices) for line in answers]
     caption += (
-        " A number of nodes may lie between measured numbers. ▸ marks the best system. "
+        " Nodeworth interpolates between measured numbers of nodes. ▸ marks the best system. "
         f"Brackets contain {labels.intervals(choices)}."
     )
     if len(lines) > MOST_ROWS:

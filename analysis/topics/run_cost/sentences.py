@@ -19,7 +19,7 @@ from analysis.topics.run_cost.tables import BUDGET, DEADLINE, LAST, SAME_SPEED
 
 QUESTION = ["case", "compared_kinds", "question", "value", "of_system"]
 """Columns that identify a question of the table ``run_choices``."""
-WITHIN = "within the measured ranges of nodes"
+MEASURED_RANGE = "Nodeworth considers only the measured range of nodes of each system."
 """Range of an answer: nobody knows whether a system is cheaper or faster on numbers outside its range."""
 
 
@@ -52,24 +52,30 @@ def extremes(costs: pd.DataFrame, labels: Labels) -> list[str]:
                 rows.sort_values([name, other], kind="stable").iloc[0].to_dict()
                 for name, other in (("cost", "seconds"), ("seconds", "cost"))
             )
-            text = f"{labels.case(case)}: {on_nodes(cheapest, labels)} is cheapest by estimate"
+            text = f"{labels.case(case)}: {on_nodes(cheapest, labels)} has the lowest estimated cost"
             if (cheapest["interconnect"], cheapest["nodes"]) == (fastest["interconnect"], fastest["nodes"]):
-                sentences.append(f"{text}, and is also fastest. {_run(cheapest)}.")
+                sentences.append(f"{text} and the shortest time. {_run(cheapest)}.")
                 continue
             largest = rows.loc[rows["interconnect"] == fastest["interconnect"], "nodes"].max()
-            last = f" {_sentence(LAST)}" if fastest["nodes"] == largest else ""
-            rival = f"{on_nodes(fastest, labels)} is fastest. {_run(fastest)}."
+            last = f" {_is_largest(fastest, labels)}" if fastest["nodes"] == largest else ""
+            rival = f"{on_nodes(fastest, labels)} has the shortest time. {_run(fastest)}."
             sentences.append(f"{text}. {_run(cheapest)}. {rival}{last}")
     return sentences
 
 
-def _sentence(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}."
+def _is_largest(line: Line, labels: Labels) -> str:
+    """State that a row has the largest number of nodes of its system."""
+    return f"{labels.curve(line)} has no valid run on more than {counted(int(line['nodes']), 'node')}."
 
 
 def _run(line: Line) -> str:
-    """Write the time and the cost of a run."""
-    return f"A run takes {formats.seconds(line['seconds'])} and costs {priced(line, 'cost')}"
+    """Write the nodes, the time and the cost of a run."""
+    return f"A run on {counted(int(line['nodes']), 'node')} {_time_and_cost(line)}"
+
+
+def _time_and_cost(line: Line) -> str:
+    """Write the time and the cost of a run as a predicate."""
+    return f"takes {formats.seconds(line['seconds'])} and costs {priced(line, 'cost')}"
 
 
 def on_nodes(line: Line, labels: Labels) -> str:
@@ -79,21 +85,23 @@ def on_nodes(line: Line, labels: Labels) -> str:
 
 def answer(lines: Sequence[Line], labels: Labels) -> str:
     """Answer a deadline or a budget: the best system, and the next one."""
-    title, (best, *others) = question_title(lines[0], labels), lines
-    condition = f"{title[:1].lower()}{title[1:]}"
+    best, *others = lines
     in_time = best["question"] == DEADLINE
+    unit = f"{formats.THIN}s" if in_time else f"{SPACE}{best['currency']}"
+    limit = f"{formats.exact(best['value'])}{unit}"
     if is_missing(best["seconds"]):
-        return f"No system runs {condition} {WITHIN}."
-    relation = "costs least" if in_time else "has the lowest median time"
-    text = f"{labels.curve(best)} {relation} {condition}, {WITHIN}. A run {_detail(best)}."
+        verb = "takes" if in_time else "costs"
+        return f"No run {verb} at most {limit} within the measured ranges of nodes."
+    rank = "cheapest" if in_time else "fastest"
+    text = f"{labels.curve(best)} has the {rank} run of at most {limit}. The run {_detail(best)}."
     if best["note"] == LAST:
-        text += f" {_sentence(LAST)}"
+        text += f" {_is_largest(best, labels)}"
     reached = [line for line in others if not is_missing(line["seconds"])]
     if reached:
-        text += f" Next is {labels.curve(reached[0])}: a run {_detail(reached[0])}."
+        text += f" The second {rank} system is {labels.curve(reached[0])}. A run {_detail(reached[0])}."
     elif others:
-        rivals = "The other system is" if len(others) == 1 else "All other systems are"
-        text += f" {rivals} {'slower' if in_time else 'more expensive'} at every measured number of nodes."
+        rivals = "The other system exceeds" if len(others) == 1 else "All other systems exceed"
+        text += f" {rivals} {limit} at every measured number of nodes."
     return text
 
 
@@ -152,18 +160,15 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
     own = next(named, None)
     if own is None or is_missing(best["seconds"]) or own is best or is_missing(own["seconds"]):
         return ""
-    costs = f"{priced(best, 'cost')} instead of {priced(own, 'cost')}"
     if best["cost_high"] >= own["cost_low"]:
-        cost_sentence = f"costs {costs}. The intervals of the two costs overlap"
+        difference = "The intervals of the two costs overlap"
     else:
         saved = formats.percent(100 * (1 - best["cost"] / own["cost"]))
-        cost_sentence = f"costs {saved} less: {costs}"
-    mine, theirs = (
-        f"{labels.curve(line)} with {counted(int(line['nodes']), 'node')} takes "
-        f"{formats.seconds(line['seconds'])}"
-        for line in (best, own)
-    )
-    return f"{mine}. {theirs}. A run with {labels.curve(best)} {cost_sentence}."
+        difference = (
+            f"The run with {labels.curve(best)} costs {saved} less than the run with {labels.curve(own)}"
+        )
+    mine, theirs = (f"A run with {on_nodes(line, labels)} {_time_and_cost(line)}" for line in (best, own))
+    return f"{mine}. {theirs}. {difference}."
 
 
 def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> list[str]:
@@ -172,7 +177,8 @@ def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> l
     asked = of_case[of_case["question"].isin([DEADLINE, BUDGET])]
     case = labels.case(contest.case)
     if not asked.empty:
-        return [f"Cost of a run of {case}, without start-up: {answer(next(by_question(asked)), labels)}"]
+        first = answer(next(by_question(asked)), labels)
+        return [f"Cost of a run of {case}, without start-up: {first} {MEASURED_RANGE}"]
     equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
     equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
     sentences = filter(None, (same_speed(lines, labels) for lines in equal))
