@@ -33,10 +33,11 @@ WEAK_WORDS = (
     "reference."
 )
 ALONE_WORDS = (
-    "If imported runs have no blocks, the bootstrap draws the runs of each point separately. A point needs "
-    f"at least {FEWEST_ALONE} runs for this. Nodeworth tested these intervals on artificial data. With 4 "
-    f"runs, 92 to 95\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value. With 5 to 10 runs, "
-    f"96 to 98\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value."
+    "If imported runs have no blocks, the bootstrap resamples the runs of each point independently of other "
+    f"points. The bootstrap needs at least {FEWEST_ALONE} runs per point. In a test on artificial data, "
+    "92 to 95\N{NARROW NO-BREAK SPACE}% of the intervals from 4 runs per point contained the true value. "
+    "Of the intervals from 5 to 10 runs per point, 96 to 98\N{NARROW NO-BREAK SPACE}% contained the "
+    "true value."
 )
 """Source: ``tests/benchmarks/coverage_of_imported.py``."""
 MOST_INVALID = 50
@@ -160,8 +161,8 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     )
     noun = "runs" if in_blocks.empty else "blocks"
     text = (
-        f"Times are medians over {noun}, including outliers. The ends of the interval of a time are two "
-        f"order statistics of its {noun}. The confidence of this interval is {shares}. "
+        f"Times are medians over {noun}, including outliers. Both ends of the interval of a time are times "
+        f"of runs, chosen by rank (order statistics). Intervals of times have a confidence of {shares}. "
     )
     blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
     if blocks.empty and alone_with_draws.empty:
@@ -203,8 +204,8 @@ def _test_sentences(content: Content) -> str:
             "have no common blocks."
         )
     return (
-        f"{text} The estimate and the interval of a comparison come from the same test. The data may "
-        "determine at which count Nodeworth compares. Each permutation of the test then repeats this choice. "
+        f"{text} The estimate and the interval of a comparison come from the same test. If the "
+        "runs determine the compared count, each permutation of the test chooses the count again. "
         "Holm's correction covers all p-values of a table. A verdict of “faster” or “slower” requires a "
         f"p-value of at most {formats.exact(content.facts.all_settings().alpha)} and an interval on one side "
         "of 0."

@@ -39,7 +39,7 @@ def test_no_derived_interval(study):
 def test_columns_with_an_interval_are_listed(report):
     method = sentences_of(part(report, "method"))
     assert (
-        "The confidence of this interval is 87.5 %. Speedups and other derived quantities have no "
+        "Intervals of times have a confidence of 87.5 %. Speedups and other derived quantities have no "
         "interval. An interval needs 5 blocks." in method
     )
     (table,) = blocks(part(report, "models"), "table")

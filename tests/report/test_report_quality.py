@@ -47,7 +47,7 @@ class TestOutliers:
         text = sentences_of(section(study))
         assert "1 of 168 valid runs is an outlier by Tukey's fences." in text
         (record,) = runs.loc[runs["foreign_cores"] == 1, "record"]
-        assert f"Duct elbow, TCP loopback, 2 processes, {record.removeprefix('records/')}: +" in text
+        assert f": Duct elbow, TCP loopback, 2 processes, {record.removeprefix('records/')}." in text
         assert "Estimates include outliers." in text
         assert "Other programs disturbed 1 of the outliers." in text
         assert study[1]["scaling"]["n"].eq(12).all()
@@ -104,7 +104,7 @@ class TestDrift:
         _, tables, facts = make_whole_study(steady())
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
         assert text.startswith("No significant drift from the first block to the last at 14 points.")
-        assert "The largest change is " in text
+        assert "The largest change of time is " in text
 
     def test_points_of_five_blocks_cannot_show_a_drift(self):
         """The smallest p of five blocks is 2 / 5! = 1 / 60; 14 points times 1 / 60 is above 5 %."""
@@ -159,7 +159,8 @@ class TestPrecision:
         expected = np.ceil(12 * (wide["half_width_percent"] / wide["target_percent"]) ** 2).astype(int)
         assert len(wide) == 2 and set(wide["interconnect"]) == {"loopback", "shared_memory"}
         (text,) = map(plain, precision_sentences(table))
-        assert f"The others would need about {min(expected)} to {max(expected)} blocks instead of 12" in text
+        needed = f"{min(expected)} to {max(expected)} blocks instead of 12"
+        assert f"The other improvements would need about {needed} for an interval of ±" in text
         (printed,) = blocks(section(precision), "table")
         assert sorted(int(line[-1]) for line in cells(printed)) == sorted(expected)
 
@@ -168,17 +169,17 @@ class TestPrecision:
         wide = ~table["reached"] & (table["half_width_percent"] > 0)
         far = table.assign(blocks_wanted=table["blocks_wanted"].where(~wide, 34_694))
         (text,) = map(plain, precision_sentences(far))
-        assert text.endswith(
-            "The others would need more than 10 times as many blocks for this width. More steps per run or an idle "
-            "machine would narrow the intervals instead."
+        assert (
+            "The other improvements would need more than 10 times as many blocks for an interval of" in text
         )
+        assert text.endswith("More steps per run or an idle machine would also narrow the intervals.")
         first = far.index[wide][0]
         (text,) = map(
             plain,
             precision_sentences(far.assign(blocks_wanted=far["blocks_wanted"].where(far.index != first, 99))),
         )
         assert (
-            " 1 improvement would need about 99 blocks instead of 12 for this width. The width " in text
+            " 1 improvement would need about 99 blocks instead of 12 for an interval of ±" in text
             and " 1 improvement would need more than 10 times" in text
         )
 

@@ -91,12 +91,13 @@ def test_sentences():
     few = rows("lammps", "gke", {256: 50.0}, (1, 1, 1))
     (sentence,) = sentences(table(pooled(), few))
     assert sentence.startswith("The runs form two groups at 1 of 1 point with at least 8 valid runs: ")
-    assert sentence.endswith("1 other point has fewer than 8 valid runs, too few for this test.")
+    assert sentence.endswith("1 point has fewer than 8 valid runs, too few to test for groups.")
     (sentence,) = sentences(table(few))
-    assert sentence.endswith("Every point has fewer than 8 valid runs, too few for this test.")
+    assert sentence.endswith("Every point has fewer than 8 valid runs, too few to test for groups.")
     (sentence,) = sentences(table(rows("lammps", "eks", {256: 50.0}, SPREAD)))
     assert sentence == (
-        "Nodeworth found no point whose runs form two groups. The test used 1 point with at least 8 valid runs."
+        "Nodeworth tested the runs of 1 point with at least 8 valid runs for two groups of times. "
+        "No tested point has two groups."
     )
 
 

@@ -100,8 +100,8 @@ def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
         numbers("Average (%)", percent_cell("average")),
     ]
     caption = (
-        "Means over the cases of the table above. The geometric mean averages the ratios of times. The plain "
-        "mean averages the percentages."
+        "Means over the cases of the table above. The plain mean is the arithmetic mean of the "
+        "percentages. The geometric mean is formed from the factors 1 + percentage / 100."
     )
     if means["mean"].eq("weighted").any():
         caption += " The mean by the weights of the mix is a weighted geometric mean."

@@ -131,20 +131,20 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
     """Name the points with two populations, and count the points with too few runs for the test."""
     tested, mixed = populations[populations["mixed"].notna()], mixed_points(populations)
     untested = len(populations) - len(tested)
-    reason = f"fewer than {FEWEST} valid runs, too few for this test"
+    reason = f"fewer than {FEWEST} valid runs, too few to test for groups"
     if tested.empty:
         return (
             [(f"Nodeworth tests whether the runs of a point form two groups. Every point has {reason}.")]
             if untested
             else []
         )
-    others = f" {counted(untested, 'other point')} {'has' if untested == 1 else 'have'} {reason}."
+    others = f" {counted(untested, 'point')} {'has' if untested == 1 else 'have'} {reason}."
     total = f"{counted(len(tested), 'point')} with at least {FEWEST} valid runs"
     if mixed.empty:
         return [
             (
-                "Nodeworth found no point whose runs form two groups. The test used "
-                f"{total}.{others if untested else ''}"
+                f"Nodeworth tested the runs of {total} for two groups of times. No tested point has two "
+                f"groups.{others if untested else ''}"
             )
         ]
     named = [describe_groups(line, labels) for line in as_lines(mixed.head(MOST))]

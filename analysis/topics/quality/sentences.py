@@ -175,9 +175,10 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     deviation = formats.percent(100 * (farthest["relative_seconds"] - 1), signed=True)
     verb, which = ("is an outlier", "outlier") if len(outliers) == 1 else ("are outliers", "largest outlier")
     text = (
-        f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}. Tukey's fences are 1.5 "
-        "interquartile ranges beyond the quartiles of the log times of a point. Estimates include outliers. "
-        f"The {which} is {point_name(farthest, labels)}, {farthest['name']}: {deviation}."
+        f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}. The log time of an "
+        "outlier is more than 1.5 interquartile ranges beyond the quartiles of its point. Estimates include "
+        f"outliers. The {which} is {deviation} from the median of its point: "
+        f"{point_name(farthest, labels)}, {farthest['name']}."
     )
     return [text + _disturbed_outliers_sentence(outliers, runs)]
 
@@ -218,7 +219,7 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
         first = ordered.iloc[0].to_dict()
         return [
             f"No significant drift from the first block to the last at {counted(len(tested), 'point')}. The "
-            f"test is {test}. The largest change is {_change(first)}, at {point_name(first, labels)}."
+            f"test is {test}. The largest change of time is {_change(first)}, at {point_name(first, labels)}."
         ]
     first = moved.iloc[0].to_dict()
     verb = "drifts" if len(moved) == 1 else "drift"
@@ -318,8 +319,8 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
         )
     if tested.empty:
         return dependent or [
-            "Nodeworth does not compare the spreads of interconnects. The comparison needs two blocks that "
-            "contain an interconnect and its baseline at the same count."
+            "Nodeworth does not compare the spreads of interconnects. A comparison needs two blocks "
+            "with a run of the interconnect and a run of its baseline at the same count."
         ]
     test = (
         "the signed-rank test of absolute deviations with Holm's correction, or the sign test for clearly "
@@ -369,9 +370,10 @@ def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
     number = int((~improvement["paired"] & improvement["lag_one_correlation"].notna()).sum())
     if number == 0:
         return []
-    verb = "has a wider interval" if number == 1 else "have wider intervals"
+    intervals = "interval" if number == 1 else "intervals"
     return [
-        f"{counted(number, 'unpaired comparison')} {verb}, because imported times depend on earlier times."
+        f"Nodeworth widens the {intervals} of {counted(number, 'unpaired comparison')}, because successive "
+        "imported times are correlated."
     ]
 
 
@@ -400,11 +402,12 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
             return [f"The only improvement has an interval of {target} or less."]
         return [f"All {counted(len(compared), 'improvement')} have intervals of {target} or less."]
     all_compared = counted(len(compared), "improvement")
+    all_wide = f"intervals of all {all_compared} are" if len(compared) > 1 else "interval of 1 improvement is"
     sentences = [
         f"{formats.whole(len(compared) - len(wide))} of {all_compared} "
         f"{'has an interval' if len(compared) - len(wide) == 1 else 'have intervals'} of {target} or less."
         if len(wide) < len(compared)
-        else f"The intervals of all {all_compared} are wider than {target}."
+        else f"The {all_wide} wider than {target}."
     ]
     beyond = wide["blocks_wanted"] > MOST_TIMES * wide["blocks"]
     if not (within := wide[~beyond]).empty:
@@ -415,14 +418,14 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
         others = _others(len(wide), len(compared))
         others = counted(len(within), "improvement") if beyond.any() else others
         sentences.append(
-            f"{others} would need about {needed} blocks{instead} for this width. The width of an interval "
-            "shrinks about as 1 / √blocks."
+            f"{others} would need about {needed} blocks{instead} for an interval of {target}. The width of "
+            "an interval shrinks about as 1 / √blocks."
         )
     if number := int(beyond.sum()):
         others = _others(number, len(compared)) if number == len(wide) else counted(number, "improvement")
         sentences.append(
-            f"{others} would need more than {MOST_TIMES} times as many blocks for this width. More steps per "
-            "run or an idle machine would narrow the intervals instead."
+            f"{others} would need more than {MOST_TIMES} times as many blocks for an interval of {target}. "
+            "More steps per run or an idle machine would also narrow the intervals."
         )
     return [" ".join(sentences)]
 
@@ -430,8 +433,8 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
 def _others(wide: int, compared: int) -> str:
     """Name the intervals that are too wide: all of the compared ones, or the others."""
     if wide == compared:
-        return "These improvements"
-    return "The other" if wide == 1 else "The others"
+        return "This improvement" if wide == 1 else "All improvements"
+    return "The other improvement" if wide == 1 else "The other improvements"
 
 
 def point_name(row: Line, labels: Labels) -> str:

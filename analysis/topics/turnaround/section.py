@@ -73,7 +73,8 @@ def _advice_blocks(content: Content, advice: pd.DataFrame) -> list[Block]:
             "all combinations of process counts and concurrent jobs. File tables/advice.csv has the "
             "recommended combination for each goal."
             + (
-                (f" Nodeworth needs {FEWEST} blocks to find other combinations that may be as good.")
+                f" If a curve has fewer than {FEWEST} blocks, Nodeworth cannot list the combinations that "
+                "may be as good as the recommended combination."
                 if some_unknown
                 else ""
             )
