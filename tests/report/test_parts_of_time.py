@@ -50,14 +50,14 @@ def test_sentences(section):
     sentences = sentences_of(section)
     # U 4 of 8 s serially; p 3 of 8 s, and 2.6 of 5 s, the same over both interconnects.
     assert "the part “U” takes 50 % of the main loop on 1 process" in sentences
-    assert "the share of “p” grows from 38 % to 52 %" in sentences
+    assert "The share of “p” grows from 38 % on 1 process to 52 % on 2 processes over " in sentences
     assert (
-        "iterations of the linear solver change from 1 process to 2 processes. The ratios are 1.30 for p."
-        in sentences
+        "the number of iterations of the linear solver on 2 processes, divided by the number on 1 process, is "
+        "1.30 for p." in sentences
     )
-    assert "All times exclude the preparation before the runs: mesh takes at most 2.00 s" in sentences
+    assert "All times exclude the preparation before the runs: at most 2.00 s for the mesh" in sentences
     # Outside of the main loop is 1 s of 9, 6 and 11 s.
-    assert "is 9.1 % to 17 % of a run" in sentences
+    assert "A run spends 9.1 % to 17 % of its time outside the main loop" in sentences
 
 
 def test_tables(section):
@@ -96,7 +96,7 @@ def test_the_least_efficiency_has_its_interval():
 @pytest.mark.parametrize(
     ("on_two", "sentence"),
     [
-        (10.0, "The iterations of the linear solver change the efficiency by less than 5 %"),
+        (10.0, "The number of iterations of the linear solver changes the efficiency by less than 5 %"),
         (5.0, "With as many iterations as the reference, the efficiency would be 32 %"),
     ],
 )
@@ -109,7 +109,7 @@ def test_equal_numbers_of_iterations_are_stated():
     runs, tables, facts = study(iterations={1: {"p": 10.0}, 2: {"p": 10.2}})
     sentences = sentences_of(part(make_report(runs, tables, facts, []), "parts"))
     assert (
-        "the iterations of the linear solver change by less than 5 % from 1 process to 2 processes."
+        "the number of iterations of the linear solver changes by less than 5 % from 1 process to 2 processes."
         in sentences
     )
 

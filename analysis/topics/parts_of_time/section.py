@@ -66,14 +66,14 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
         changed = relative[(relative - 1).abs() >= CHANGED].sort_values(ascending=False)  # factors by field
         if changed.empty:
             sentences.append(
-                f"{labels.case(case)}: the iterations of the linear solver change by less than "
+                f"{labels.case(case)}: the number of iterations of the linear solver changes by less than "
                 f"{formats.percent(100 * CHANGED, places=0)} from {processes(few)} to {processes(many)}."
             )
             continue
         factors = listed(f"{formats.number(factor)} for {field}" for field, factor in changed.items())
         sentences.append(
-            f"{labels.case(case)}: the iterations of the linear solver change from {processes(few)} to "
-            f"{processes(many)}. The ratios are {factors}."
+            f"{labels.case(case)}: the number of iterations of the linear solver on {processes(many)}, "
+            f"divided by the number on {processes(few)}, is {factors}."
         )
     return sentences
 
@@ -111,7 +111,7 @@ def _effect_of_iterations(line: Line) -> str:
     algorithmic = line["algorithmic_efficiency"]
     if abs(algorithmic - 1) < CHANGED:
         limit = formats.percent(100 * CHANGED, places=0)
-        return f"The iterations of the linear solver change the efficiency by less than {limit}"
+        return f"The number of iterations of the linear solver changes the efficiency by less than {limit}"
     if algorithmic > 1:
         value, low, high = (100 * end for end in interval(line, "implementation_efficiency"))
         without_savings = formats.percent_with_interval(value, low, high)
@@ -149,8 +149,9 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
             line = at_largest.nlargest(1, "growth").iloc[0].to_dict()
             before = formats.percent(100 * (line["share"] - line["growth"]))
             text += (
-                f". On {processes(many)} over {labels.interconnect(line['interconnect'], line['kind'])}, the "
-                f"share of “{line['part']}” grows from {before} to {formats.percent(100 * line['share'])}"
+                f". The share of “{line['part']}” grows from {before} on {processes(few)} to "
+                f"{formats.percent(100 * line['share'])} on {processes(many)} over "
+                f"{labels.interconnect(line['interconnect'], line['kind'])}"
             )
         sentences.append(f"{text}.")
     return sentences
@@ -161,16 +162,15 @@ def _outside_sentences(parts: pd.DataFrame) -> list[str]:
     sentences = []
     prepared = parts[parts["stage"] == PREPARATION].groupby("part")["seconds"].max()
     if len(prepared):
-        times = listed(
-            f"{part} takes at most {formats.seconds(seconds)}" for part, seconds in prepared.items()
-        )
-        sentences.append(f"All times exclude the preparation before the runs: {times}.")
+        times = listed(f"{formats.seconds(seconds)} for the {part}" for part, seconds in prepared.items())
+        sentences.append(f"All times exclude the preparation before the runs: at most {times}.")
     outside = parts[(parts["stage"] == RUN) & (parts["part"] != "main loop")]
     if len(outside):
         share = outside.groupby(_POINT, dropna=False)["share"].sum()
         sentences.append(
-            "All times also exclude start-up, output and other time outside the main loop. This time is "
-            f"{formats.percent(100 * share.min())} to {formats.percent(100 * share.max())} of a run."
+            f"All times{' also' if sentences else ''} exclude the time outside the main loop, such as "
+            f"start-up and output. A run spends {formats.percent(100 * share.min())} to "
+            f"{formats.percent(100 * share.max())} of its time outside the main loop."
         )
     return sentences
 
@@ -246,9 +246,9 @@ def _efficiency_table(efficiency: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption = (
         "Efficiency and its two factors, at the smallest and the largest parallel process count. The "
-        "algorithmic factor is the effect of the iterations of the linear solver. Nodeworth weights the "
-        "iterations with their share of the main loop in the reference run. The implementation factor "
-        "contains all other causes, such as communication, imbalance and memory. All points are in "
+        "efficiency is the algorithmic factor times the implementation factor. The algorithmic factor is the "
+        "efficiency if only the number of iterations of the linear solver changes. All other effects, such "
+        "as communication, imbalance and memory, change only the implementation factor. All points are in "
         "tables/solver_efficiency.csv."
     )
     return table(caption, columns, groups)
