@@ -47,7 +47,7 @@ ORIGINS = {
 CONDITIONS = {
     "block": ("blocks", "the runs of a block were made together, in no fixed order"),
     "started": ("start times", "the runs were independent"),
-    "row": ("no start times", "the runs were independent and the interconnects alternated"),
+    "row": ("no start times", "the runs were independent and the runs of the interconnects alternated"),
 }
 """What each sort of imported data has, and what verdicts on the data assume about the runs."""
 SINGLE_RUN = (
@@ -189,8 +189,9 @@ def _unknown_turns(comparisons: Sequence[Line], labels: Labels) -> str:
     is_only = cases == {line["case"] for line in comparisons}
     of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, sorted(cases)), 'case')}"
     return (
-        f". The data{of_cases} do not show whether the runs of the interconnects alternated. Changes over "
-        "time may therefore explain differences in speed, nodes saved and cost"
+        f". The data{of_cases} do not show whether the runs of the interconnects alternated. If the "
+        "runs did not alternate, changes of the systems over time may explain differences in speed, nodes "
+        "saved and cost"
     )
 
 

@@ -77,11 +77,11 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         caption += f" Brackets contain {intervals}."
         caption += f" Intervals of {content.labels.speedup} include the spread of the reference."
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
+    largest = listed(dict.fromkeys(contest.largest_count for contest in contests), "or")
     if "+" in marks:
-        largest = listed(dict.fromkeys(contest.largest_count for contest in contests), "or")
         caption += f" A + means that {labels.speedup} still rises at {largest}."
     if "?" in marks:
-        caption += f" A ? means that the runs do not show whether more {units} help."
+        caption += f" A ? means that the runs do not show whether {labels.speedup} still rises at {largest}."
     if any(map(_differs_from_times, contests)):
         caption += f" {RATIOS_OF_RUNS}"
     if len(order) > MOST_ROWS:

@@ -65,14 +65,17 @@ PEAKS = table_schemas(
 
 
 ENDS = {
-    "alone": ("is fastest on one process", "are fastest on one process"),
-    "smallest": ("is fastest at its smallest valid count", "are fastest at their smallest valid count"),
+    "alone": ("has its highest speedup on one process", "have their highest speedup on one process"),
+    "smallest": (
+        "has its highest speedup at its smallest count with valid runs",
+        "have their highest speedup at their smallest count with valid runs",
+    ),
     "stops": ("peaks before its largest count", "peak before their largest count"),
     "rises": ("still rises at its largest count", "still rise at their largest count"),
     "unsure": ("may still rise at its largest count", "may still rise at their largest count"),
     "falls": (
-        "is slower at its largest count, but noise may explain this",
-        "are slower at their largest count, but noise may explain this",
+        "peaks before its largest count, but noise may explain the peak",
+        "peak before their largest count, but noise may explain the peaks",
     ),
     "one count": ("has only one count", "have only one count"),
 }

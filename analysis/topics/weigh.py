@@ -13,8 +13,8 @@ from analysis.runs.frames import Line, is_missing
 from analysis.topics.topic import Topic
 
 HOW = (
-    "These notes state further criteria for the choice of an interconnect. Each note has a source and a "
-    "year. The numbers of this report do not include the notes."
+    "The notes state facts about interconnects that may matter for a choice, such as cabling or maturity. "
+    "The notes do not affect the results in this report."
 )
 GENERAL = "All of them"
 """Subject of notes on all interconnects."""
@@ -50,7 +50,7 @@ def notes_section(content: Content) -> Section | None:
         notes,
         key=lambda note: (note["subject"] != GENERAL, order.index(note["subject"]), note["topic"]),
     )
-    caption = f"Further criteria for a choice. Sources: {numbered_sources}."
+    caption = f"Notes on interconnects. Sources: {numbered_sources}."
     notes_table = line_table(caption, fields, lines, lambda note: note["subject"], of_cases=False)
     return section("weigh", "Further criteria", [paragraph(HOW), notes_table])
 

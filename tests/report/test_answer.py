@@ -133,8 +133,8 @@ class TestDuct:
         columns = {"verdict": "faster or slower within the band"} | ends
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: InfiniBand (pub) is not clearly faster or slower than GigE (pub) at 16 processes, the "
-            "baseline's fastest count in duct. Reason: the band includes both directions. If computing takes equally "
+            "Which is faster: in duct, InfiniBand (pub) is not clearly faster or slower than GigE (pub) at 16 "
+            "processes, the baseline's fastest count. Reason: the band includes both directions. If computing takes equally "
             "long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, the baseline's fastest "
             "count."
         )
@@ -506,8 +506,8 @@ class TestUnsureTops:
             "speedup 8.00 [8.00, 8.00]. c is fastest with 4 processes, but larger counts may be as fast: speedup 3.20 "
             "[3.20, 3.20]. It is undecided whether the speedup of b still rises at 8 processes, the largest count "
             "that was run: speedup 3.22 [3.14, 3.27]. In other, 1 curve still rises at its largest count. In other, 1 "
-            "curve may still rise at its largest count. In other, 1 curve is slower at its largest count, but noise "
-            "may explain this."
+            "curve may still rise at its largest count. In other, 1 curve peaks before its largest count, but noise "
+            "may explain the peak."
         )
 
     def test_counts_beyond_the_cores_follow(self):

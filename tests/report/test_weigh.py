@@ -52,7 +52,7 @@ def test_sources_are_named_once_in_the_caption():
     notes = [NOTE, {**NOTE, "note": "Loud"}, {**NOTE, "note": "Long", "source": "them"}]
     made = notes_section(content({"fast": notes}))
     (table,) = blocks(made, "table")
-    assert table["caption"] == "Further criteria for a choice. Sources: [1] us; [2] them."
+    assert table["caption"] == "Notes on interconnects. Sources: [1] us; [2] them."
     assert [line[-1] for line in rows(made)["fast"]] == ["[1]", "[1]", "[2]"]
 
 

@@ -41,7 +41,7 @@ DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, and the measure of this dependence needs {M
 ONE_FIRST = "all runs of one interconnect came before all runs of the other"
 WITHHELD = {INSEPARABLE: ONE_FIRST, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
 """Reasons for verdicts that replace a direction."""
-SOFTWARE = "Differences may also come from software."
+SOFTWARE = "Differences in speed may come from the interconnects or from software."
 
 
 def headline(page: Page) -> Headline | None:
@@ -83,7 +83,7 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             sentence = f"It is undecided whether {' or '.join(names)} is faster."
             sentence += f" The estimate for {other} is {percent}."
             if line["best_low"] * line["best_high"] > 0:
-                sentence += " The difference is not distinguishable after Holm's correction."
+                sentence += " After Holm's correction, chance may explain the difference."
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]
     if len(sentences) > len(depending):
@@ -151,7 +151,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         if len(lines) == 1:
             case, why = labels.case(lines[0]["case"]), _why_undecided(rows)
             open_pair = f"{labels.compared(lines[0])} is not clearly faster or slower than {baseline}"
-            single.append(f"{open_pair} {_at(lines)} in {case}. Reason: {why}")
+            single.append(f"in {case}, {open_pair} {_at(lines)}. Reason: {why}")
         else:
             why = f"in {_cases(rows['case'], facts)}. Reason: {_why_undecided(rows)}"
             undecided.setdefault(why, []).append(baseline)
@@ -171,7 +171,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
     clauses += [*single[:MOST], *decided_with_same_computing[:MOST]]
     if len(refused) > MOST:
         refused = [*refused[: MOST - 1], f"{len(refused) - MOST + 1} more comparisons are not made"]
-    starts = "if computing ", "no interconnect ", "the tables "
+    starts = "if computing ", "in ", "no interconnect ", "the tables "
     text = f"Which is faster: {joined([*clauses, *refused], starts)}."
     return f"{text} Runs with fewer processes per node would allow this comparison." if refused else text
 
@@ -239,8 +239,8 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
     names = named_or_counted(map(labels.compared, equal))
     name = labels.baseline(equal[0])
     return (
-        f"{names} and {name} have equal nodes: {baseline}. {SOFTWARE} All other comparisons with {name} are "
-        "between systems with different nodes."
+        f"{names} and {name} have equal nodes: {baseline}. {SOFTWARE} Every other compared system has "
+        f"a different type of nodes than {name}."
     )
 
 

@@ -37,8 +37,9 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     offers = list(labels.in_order(rows, "interconnect").groupby(OFFER, dropna=False, sort=False))
     caption = (
         f"Price of an interconnect in {currency} against the number of nodes. The price includes adapters, "
-        "switches and cables. Bars are published ranges for one number of nodes. Bands are published ranges "
-        "for any number of nodes. Computed prices are sums over the parts of a switch tree."
+        "switches and cables. Bars are published price ranges for one number of nodes. Bands are published "
+        "price ranges for every number of nodes. A computed price is the sum of the prices of all parts of a "
+        "switch tree."
     )
     inches = HEIGHT + LINE_HEIGHT * math.ceil(len(offers) / COLUMNS)
     alt = f"Price per node and total price in {currency} against nodes, by interconnect."
@@ -73,7 +74,7 @@ def _ticks(rows: pd.DataFrame) -> list[int]:
 def _draw(
     axes: Axes, offer: pd.DataFrame, column: str, line: LineStyle, drawing: Drawing, labels: FigureLabels
 ) -> None:
-    """Draw the prices of an offer; a price for any number of nodes is a band across the panel.
+    """Draw the prices of an offer; a price for every number of nodes is a band across the panel.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def _draw(
         first = offer.iloc[0].to_dict()
         low, high = _range(first)
         band = axes.axhspan(low, high, color=look.colour, alpha=0.15, linewidth=0)
-        drawing.mark(band, interconnect, f"{name}\nany number of nodes: {amount(first, column)}")
+        drawing.mark(band, interconnect, f"{name}\nevery number of nodes: {amount(first, column)}")
         drawn.set(linewidth=6, alpha=0.3, marker="", linestyle="-")
     points = []
     for row in offer.dropna(subset="nodes").to_dict("records"):

@@ -163,7 +163,7 @@ def lowest_price_title(prices: pd.DataFrame, labels: Labels) -> str:
     size = compared_size(prices)
     rows = prices if size is None else prices[prices["nodes"] == size]
     line = rows.nsmallest(1, "price_per_node").iloc[0].to_dict()
-    where = "any size" if size is None else nodes(size)
+    where = "every number of nodes" if size is None else nodes(size)
     price = priced(line, "price_per_node")
     return f"{offer_name(line, labels)} has the lowest price per node: {price} at {where}"
 
@@ -189,7 +189,7 @@ def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:
         smallest_and_largest = with_size.iloc[[0, -1]] if len(with_size) else rows.head(1)
         prices_at_sizes = []
         for row in smallest_and_largest.drop_duplicates().to_dict("records"):
-            size = "any size" if is_missing(row["nodes"]) else nodes(row["nodes"])
+            size = "every number of nodes" if is_missing(row["nodes"]) else nodes(row["nodes"])
             prices_at_sizes.append(f"{priced(row, 'price_per_node')} at {size}")
         name = offer_name(rows.iloc[0].to_dict(), labels)
         sentences.append(f"{name}: the price per node is {listed(prices_at_sizes)}.")

@@ -79,7 +79,8 @@ def headline(page: Page) -> Headline | None:
         key_figures=price_key_figures(prices, labels),
         sentences=list_price_sentences(prices, labels),
         cautions=[
-            "How sure: these are published list prices. Compare list prices only at equal numbers of nodes."
+            "How sure: the prices are list prices, not purchase prices. Compare list prices only at equal "
+            "numbers of nodes."
         ],
     )
 

@@ -62,7 +62,10 @@ def test_each_offer_has_its_sentence_and_its_line(published):
         "Myrinet single port, 2004: the price per node is 850 USD at 128 nodes and 1737 USD at 1024 nodes."
         in sentences
     )
-    assert "InfiniBand 4x, 2004: the price per node is 1400 [1200, 1600] USD at any size." in sentences
+    assert (
+        "InfiniBand 4x, 2004: the price per node is 1400 [1200, 1600] USD at every number of nodes."
+        in sentences
+    )
     (drawing,) = price_figures(prices, FigureLabels.of(Facts(), prices["interconnect"]))
     (legend,) = drawing.figure.legends
     assert len(legend.get_texts()) == len(sentences) == 11
