@@ -103,7 +103,7 @@ class TestDrift:
     def test_no_drift_is_reported_with_the_largest_change(self):
         _, tables, facts = make_whole_study(steady())
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
-        assert text.startswith("No significant drift from the first block to the last at 14 points.")
+        assert text.startswith("Nodeworth tested 14 points and found no significant drift of the times from ")
         assert "The largest change of time is " in text
 
     def test_points_of_five_blocks_cannot_show_a_drift(self):

@@ -126,7 +126,7 @@ def test_dependent_blocks_count_as_fewer():
         "1 of 2\u00a0ratios to the baseline has a wider interval, because its blocks may depend on earlier blocks. "
     )
     (text,) = dependence_sentences(table.loc[["c"]].reset_index(), labels)
-    assert text == "Dependence between blocks widens no interval of 1\u00a0ratio to the baseline."
+    assert text == "Nodeworth found no dependence between the blocks of 1\u00a0ratio to the baseline."
 
 
 def trends(series, **more):

@@ -85,7 +85,7 @@ def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
         numbers("Blocks needed", formats.whole, "blocks_wanted"),
     ]
     target = formats.number(wide["target_percent"].iloc[0], 2)
-    caption = f"Improvements with intervals above ±{target} percentage points. The widest interval is first."
+    caption = f"Improvements whose intervals are wider than ±{target} percentage points, widest first."
     if len(wide) > len(shown):
         caption += (
             f" The table shows {len(shown)} of {len(wide)} improvements. File tables/precision.csv has all "

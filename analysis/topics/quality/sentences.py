@@ -218,8 +218,9 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     if moved.empty:
         first = ordered.iloc[0].to_dict()
         return [
-            f"No significant drift from the first block to the last at {counted(len(tested), 'point')}. The "
-            f"test is {test}. The largest change of time is {_change(first)}, at {point_name(first, labels)}."
+            f"Nodeworth tested {counted(len(tested), 'point')} and found no significant drift of the times "
+            f"from the first block to the last. The test is {test}. The largest change of time is "
+            f"{_change(first)}, at {point_name(first, labels)}."
         ]
     first = moved.iloc[0].to_dict()
     verb = "drifts" if len(moved) == 1 else "drift"
@@ -289,8 +290,9 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
         f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
     )
     return [
-        f"The run-to-run spread of the block times: {spreads}. Spread is the standard deviation of a point, "
-        "estimated from the median absolute deviation. Each listed spread is the median over points.",
+        f"The run-to-run spread of the block times: {spreads}. Spread is the relative standard deviation of "
+        "the times of a point, estimated from the median absolute deviation. Each listed spread is the "
+        "median over points.",
         *_spread_tests(with_spread, labels),
     ]
 
@@ -323,14 +325,14 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
             "with a run of the interconnect and a run of its baseline at the same count."
         ]
     test = (
-        "the signed-rank test of absolute deviations with Holm's correction, or the sign test for clearly "
-        "asymmetric deviations"
+        "the signed-rank test of absolute deviations with Holm's correction. If the differences of the "
+        "deviations are clearly asymmetric, the sign test replaces the signed-rank test"
     )
     differing = tested[tested["distinguishable"]]
     if differing.empty:
         return [
-            "No spread differs significantly from the spread of the baseline in "
-            f"{counted(len(tested), 'comparison')}. The test is {test}.",
+            "Nodeworth found no significant difference between the spreads of an interconnect and of its "
+            f"baseline in {counted(len(tested), 'comparison')}. The test is {test}.",
             *dependent,
         ]
     first = differing.sort_values("p_adjusted", kind="stable").iloc[0].to_dict()
@@ -350,7 +352,7 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
     dependent = judged[judged["effective_blocks"] < judged["blocks"].astype(float)]
     ratios = counted(len(judged), "ratio")
     if dependent.empty:
-        return [f"Dependence between blocks widens no interval of {ratios} to the baseline."]
+        return [f"Nodeworth found no dependence between the blocks of {ratios} to the baseline."]
     first = dependent.sort_values("effective_blocks", kind="stable").iloc[0].to_dict()
     verb, their = ("has a wider interval", "its")
     if len(dependent) > 1:
@@ -359,9 +361,9 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
         f"{formats.whole(len(dependent))} of {ratios} to the baseline {verb}, because {their} blocks may "
         f"depend on earlier blocks. The strongest dependence is at {point_name(first, labels)}: "
         f"{formats.whole(first['blocks'])} blocks equal {formats.number(first['effective_blocks'], 2)} "
-        f"independent blocks.{_others_in(dependent, 'variability')} The bootstrap draws fewer sweeps if "
-        "whole sweeps depend on earlier sweeps. Intervals of speedups and other derived quantities are then "
-        "wider."
+        f"independent blocks.{_others_in(dependent, 'variability')} If whole sweeps depend on earlier "
+        "sweeps, the bootstrap draws fewer sweeps. Fewer sweeps widen the intervals of speedups and of all "
+        "other quantities derived from times."
     ]
 
 
