@@ -258,7 +258,7 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
         return f"{is_fastest} one process"
     if end == "one count":
         return f"{names} ran only with {contest.counted(count)}, so scaling is unknown"
-    gain = f"{labels.speedup} {_speedup_range(lines)}"
+    gain = f"{labels.speedup}{' ' if len(lines) == 1 else 's of '}{_speedup_range(lines)}"
     gain += "".join({f", from {line['note']}" for line in lines if has_weak_blocks(line)})
     largest = f"{contest.counted(count)}, {contest.largest_count}"
     rises = f"the {labels.speedup} of {names} still rises at {largest}"

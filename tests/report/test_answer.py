@@ -559,4 +559,6 @@ class TestUnsureTops:
     def test_few_blocks_give_the_point_estimate(self):
         contests = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
         sentences = plain(peaks.how_far(contests, LABELS))
-        assert "the largest count that was run: speedup 3.23 to 8.00, from fewer than 5 blocks" in sentences
+        assert (
+            "the largest count that was run: speedups of 3.23 to 8.00, from fewer than 5 blocks" in sentences
+        )

@@ -147,7 +147,9 @@ def _improvement_text(row: Line) -> str:
 
 
 def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
-    sentences = [f"Improvement over {title}. Interconnects right of 0 are faster than this baseline."]
+    sentences = [
+        f"Improvement of speed over {title}. Interconnects right of 0 are faster than this baseline."
+    ]
     if rows["processes_per_node"].notna().any():
         sentences.append("The baseline has the same number of processes per node.")
     if rows["improvement_low"].notna().any():
