@@ -88,9 +88,14 @@ def _with_threads(table: pd.DataFrame) -> pd.DataFrame:
 def _by_site(
     runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts
 ) -> tuple[pd.DataFrame, Tables, Facts]:
-    if runs["site"].isna().all():
+    # A study that imports only network curves has no runs, but the rows of its tables have sites.
+    of_tables = [
+        table.dropna(subset="site") for table in tables.values() if {"interconnect", "site"} <= {*table}
+    ]
+    present = pd.concat([table[["interconnect", "site"]].astype("str") for table in (runs, *of_tables)])
+    present = present.dropna(subset="interconnect").drop_duplicates()
+    if present["site"].isna().all() and runs["site"].isna().all():
         return runs, dict(tables), facts
-    present = runs.dropna(subset="interconnect")[["interconnect", "site"]].drop_duplicates()
     names = [*facts.interconnects, *sorted(set(present["interconnect"]) - set(facts.interconnects))]
     sites = list(dict.fromkeys(["", *facts.sites, *sorted(set(present["site"].fillna("")))]))
     pairs = set(zip(present["interconnect"], present["site"].fillna(""), strict=True))

@@ -149,7 +149,7 @@ def read_published(folder: str | Path) -> dict[str, pd.DataFrame]:
     texts = {path: read_text(path) for path in sorted(Path(folder).glob("*.csv"))}
     return merge_derived(
         {
-            path: read_derived(path, text)
+            path: read_derived(path, text).derived
             for path, text in texts.items()
             if table_of(text) not in ("runs", "curves")
         }

@@ -64,6 +64,7 @@ CURVES = pa.DataFrameSchema(
             _optional("Int64", COUNT), "Runs of the benchmark in the file, if several: values are medians."
         ),
         "window": described(_optional("Int64", COUNT), "Messages in flight of a stream, if printed."),
+        "site": described(pa.Column(str, nullable=True), "Site, if stated."),
         "waiting": described(
             _optional("Int64", COUNT), "Processes of IMB that waited meanwhile, if printed."
         ),

@@ -195,7 +195,7 @@ _KEYS = {
 }
 """Columns that identify a row of the tables that a report shows."""
 
-ADDED_TO_CURVES = ("runs", "window", "waiting")
+ADDED_TO_CURVES = ("runs", "window", "site", "waiting")
 """Columns of network curves that older files lack."""
 _QUANTITIES = ("latency_us", "bandwidth_MBps")
 LONG_CURVES = _schema(
@@ -332,13 +332,13 @@ CURVE_TABLE = _importer("curves", lambda path, text, _: read_curve_table(path, t
 DERIVED_TABLE = _importer("derived", lambda path, text, _: read_derived(path, text))
 
 
-def merge_derived(imports: Entries[Path, Import]) -> dict[str, pd.DataFrame]:
+def merge_derived(derived: Entries[Path, Entries[str, pd.DataFrame]]) -> dict[str, pd.DataFrame]:
     """Merge the derived figures of several files.
 
     Parameters
     ----------
-    imports : mapping of Path to Import
-        Imports by file.
+    derived : mapping of Path to mapping of str to DataFrame
+        `Import.derived` by file.
 
     Returns
     -------
@@ -351,8 +351,8 @@ def merge_derived(imports: Entries[Path, Import]) -> dict[str, pd.DataFrame]:
         If two rows hold the same figure.
     """
     by_name: dict[str, list[pd.DataFrame]] = {}
-    for file, imported in imports.items():
-        for name, table in imported.derived.items():
+    for file, tables in derived.items():
+        for name, table in tables.items():
             sourced = table if SOURCE in table else table.assign(**{SOURCE: file.name})
             _check_distinct(pd.concat([*by_name.get(name, []), sourced]), name, file)
             by_name.setdefault(name, []).append(sourced)

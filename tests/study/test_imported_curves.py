@@ -6,11 +6,17 @@ import pytest
 from refused import refusal
 from study_files import study_file
 
+from analysis.curves.sites import with_distinct_interconnects
 from analysis.importers import FORMATS, read_published, write_derived
+from analysis.runs.columns import empty
+from analysis.runs.facts import Facts
+from analysis.runs.runs import RUNS
+from analysis.topics.network.curves import curves_by_point
 from analysis.topics.network.imports import read_imported
+from analysis.topics.network.tables import make_network_tables
 from workflows.domain import InputError
 from workflows.paths import ROOT
-from workflows.study.imports import check_imports, read_imports
+from workflows.study.imports import check_imports, imports_of, read_imports
 from workflows.study.study import read_study
 
 FILES = ROOT / "tests/importers/files"
@@ -44,6 +50,69 @@ def test_curves_of_every_tool_reach_the_table_of_curves(tmp_path):
     )
     assert {"latency_7.4.txt", "mpi1_2018.txt", "mpi_5.out", "pmb.csv"} == set(table["imported_from"])
     assert set(read_published(tmp_path / "published")) == {"network_peaks"}
+
+
+def osu(latency):
+    rows = "".join(f"{size:<20}{latency + size / 5000:>8.2f}\n" for size in (0, 1, 8, 1024, 65536))
+    return f"# OSU MPI Latency Test v7.4\n# Size          Latency (us)\n{rows}"
+
+
+def imported_curves(folder, entries):
+    """Curves that a study imports, as its report reads them."""
+    importing_study = study(folder, entries)
+    check_imports(importing_study)
+    write_derived(imports_of(importing_study).published, folder / "published")
+    return read_imported(folder / "published")
+
+
+@pytest.fixture
+def two_folders(tmp_path):
+    """Two outputs of the same name, in folders named after sites."""
+    for site, latency in (("north", 1.5), ("south", 2.5)):
+        (tmp_path / site).mkdir()
+        (tmp_path / site / "l.out").write_text(osu(latency))
+    return tmp_path
+
+
+HDR = "interconnect: {value: hdr}"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("entries", "sites"),
+    [
+        (
+            "  - {logs: '*/l.out', format: osu, interconnect: hdr, from_path: '{site}/*.out'}\n",
+            ["north", "south"],
+        ),
+        (
+            f"  - {{file: north/l.out, site: north, mapping: {{{HDR}}}}}\n"
+            f"  - {{file: south/l.out, site: south, mapping: {{{HDR}}}}}\n",
+            ["north", "south"],
+        ),
+        ("  - {logs: '*/l.out', format: osu, interconnect: hdr}\n", [None, None]),
+    ],
+)
+def test_files_of_the_same_name_are_curves_of_their_own(two_folders, entries, sites):
+    table = imported_curves(two_folders, entries)
+    curves = list(curves_by_point(table))
+    assert [curve["latency_us"].iloc[0] for curve in curves] == [1.5, 2.5]
+    assert [curve["imported_from"].iloc[0] for curve in curves] == ["north/l.out", "south/l.out"]
+    assert table["site"].dropna().unique().tolist() == [site for site in sites if site]
+    heads = make_network_tables(table, {})["network_headlines"]
+    assert heads["latency_us"].tolist() == [1.5, 2.5]
+    _, renamed, facts = with_distinct_interconnects(empty(RUNS), {"network": table}, Facts.of({}))
+    names = [f"hdr@{site}" if site else "hdr" for site in sites]
+    assert renamed["network"]["interconnect"].unique().tolist() == list(dict.fromkeys(names))
+    assert not any(sites) or facts.interconnect("hdr@north").title == "hdr (north)"
+
+
+def test_transports_of_files_of_the_same_name_keep_their_folders(two_folders):
+    for folder in ("north", "south"):
+        (two_folders / folder / "l.out").write_text((FILES / "perftest/send_bw_lat_rc.txt").read_text())
+    entry = "  - {logs: '*/l.out', format: perftest, interconnect: hdr}\n"
+    published = imports_of(study(two_folders, entry)).published
+    assert published["transports"]["source"].unique().tolist() == ["north/l.out", "south/l.out"]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from analysis.topics.changes.tables import check_site_names, check_sites
 from analysis.topics.network.imports import FILE
 from workflows.domain import InputError, LeftOut
 from workflows.inputs import table_errors_in
+from workflows.study.import_curves import joined_curves, with_distinct_sources
 from workflows.study.log_rows import read_logs
 from workflows.study.logs import Logs
 from workflows.study.populations import Population, split_by_settings
@@ -127,15 +128,15 @@ def read_imports(
                 faults.append(error)
         if faults and not matches & results.keys():
             raise faults[0]
-        published = merge_derived(results)
+        published = merge_derived(with_distinct_sources(results))
     except TableError as error:
         raise InputError(str(error)) from None
-    if curves := [imported.curves for imported in results.values() if len(imported.curves)]:
-        published[Path(FILE).stem] = pd.concat(curves, ignore_index=True)
+    if len(curves := joined_curves(results, sites)):
+        published[Path(FILE).stem] = curves
     unread += [LeftOut("unreadable", str(error)) for error in faults]
     parts: list[tuple[pd.DataFrame, list[Origin]]] = []
     for file, imported in results.items():
-        runs = at_site(imported.runs, file, sites.get(file))
+        runs = imported.runs if len(imported.curves) else at_site(imported.runs, file, sites.get(file))
         parts.append((runs, [(file, row) for row in range(len(runs))]))
         unread += [LeftOut(f"in {file}", line) for line in (*imported.unread, *imported.remarks)]
     for entry in logs:
@@ -202,7 +203,7 @@ def check_imported_names(study: Study, imported: Imported) -> None:
     tables = [imported.runs, *(table for table in imported.published.values() if "interconnect" in table)]
     named = {name for table in tables if len(table) for name in table["interconnect"].dropna()}
     cases = {*study.cases, *study.replayed.cases, *(imported.runs["case"] if len(imported.runs) else ())}
-    sites = imported.runs["site"].dropna() if "site" in imported.runs else ()
+    sites = {site for table in tables if "site" in table for site in table["site"].dropna()}
     check_names(study, cases, {*study.interconnects, *named}, {*sites, *filter(None, [study.site])})
 
 

@@ -78,6 +78,7 @@ def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
     is_one_run = curves["runs"].isna()
     table = pd.DataFrame(
         {
+            "site": curves["site"],
             "interconnect": curves["interconnect"],
             "kind": curves["kind"],
             "benchmark": benchmark,
@@ -95,5 +96,5 @@ def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
             "imported_from": curves["record"].str.partition(":")[0],
         }
     )
-    order = ["benchmark", "interconnect", "kind", "processes", "imported_from", "bytes"]
+    order = ["benchmark", "site", "interconnect", "kind", "processes", "imported_from", "bytes"]
     return validated(NETWORK, table.sort_values(order, kind="stable", ignore_index=True))

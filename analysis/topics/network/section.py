@@ -280,7 +280,9 @@ def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
         benchmark_rows = rows[rows["benchmark"] == name]
         for _, point in benchmark_rows.groupby(["processes", "oversubscription"], dropna=False):
             lines = groups.setdefault(_title(point.iloc[0].to_dict()), [])
-            for _, curve in point.groupby(["interconnect", "kind"], sort=False):
+            from_files = point["imported_from"].fillna("")
+            curves = point.groupby(["interconnect", "kind", from_files], sort=False)
+            for _, curve in curves:
                 first = curve.iloc[0].to_dict()
                 times = curve.groupby("bytes")["latency_us"].first().reindex(sizes)
                 cells = [number(time) for time in times]

@@ -198,6 +198,7 @@ def _headline_rows(
     """Yield a row of ``network_headlines`` for each ping-pong and exchange with a bandwidth."""
     timed = network[network["benchmark"].isin(DIRECTIONS) & network["latency_us"].notna()]
     for curve in curves_by_point(timed):
+        curve = curve.drop_duplicates("bytes")  # an imported table may have two benchmarks of one name
         if curve["bandwidth_MBps"].isna().all():
             continue
         first = curve.iloc[0]
