@@ -1,4 +1,4 @@
-"""Sentences of page one about the origin of the times, open comparisons, and blocks that may settle them."""
+"""Sentences of page one about the origin of the times, undecided comparisons, and useful further blocks."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ MINUTE = 60
 MOST_HOURS = 24
 """Time of further blocks in hours, beyond which blocks are no remedy for a wide interval."""
 LONGEST_LIST = 300
-"""Characters of a list of open comparisons, at most; longer lists become counts."""
+"""Characters of a list of undecided comparisons, at most; longer lists become counts."""
 
 
 def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
-    """State the origin of the times, the open comparisons, and how many blocks may settle them.
+    """State the origin of the times, the undecided comparisons, and the blocks that may settle them.
 
-    A comparison is open if it shows no direction.
+    A comparison is undecided if it shows no direction.
     """
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
@@ -78,15 +78,16 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
         )
     if of_one_run:
         text += f". {counted(of_one_run, 'comparison')} {SINGLE_RUN[of_one_run > 1]}"
-    open_comparisons = [line for line in comparisons if not direction(line)]
+    undecided = [line for line in comparisons if not direction(line)]
     if not comparisons:
         return f"{text}."
-    if not open_comparisons:
+    if not undecided:
         return f"{text}. All {'other ' if of_one_run else ''}comparisons with a baseline are decided."
-    reasons = [_why_open(line, tables.get("precision"), facts) for line in open_comparisons]
-    verb = "is" if len(open_comparisons) == 1 else "are"
-    text += f". {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb} open"
-    names = _list_open(open_comparisons, reasons, Labels(facts))
+    reasons = [_why_undecided(line, tables.get("precision"), facts) for line in undecided]
+    verb = "is" if len(undecided) == 1 else "are"
+    which = f"{len(undecided)} of {counted(len(comparisons), 'comparison')}"
+    text += f". {'The only comparison' if len(comparisons) == 1 else which} {verb} undecided"
+    names = _list_undecided(undecided, reasons, Labels(facts))
     text += f". {names}" if len(names) <= LONGEST_LIST else _count_withheld(reasons)
     offer = further_blocks(runs, tables, contests, facts)
     return f"{text}. {offer[:1].upper()}{offer[1:]}." if offer else f"{text}."
@@ -133,19 +134,19 @@ def how_sure_in_short(
     text += _unknown_turns(comparisons, labels)
     if inseparable := sum(line["verdict"] == INSEPARABLE for line in comparisons):
         verb = "has" if inseparable == 1 else "have"
-        text += f". {counted(inseparable, 'open comparison')} {verb} no verdict, because {ONE_FIRST}"
+        text += f". {counted(inseparable, 'undecided comparison')} {verb} no verdict, because {ONE_FIRST}"
     compared = [line for line in comparisons if as_float(line["blocks"]) > 1]
     with_verdict = [line for line in compared if line["verdict"] != INSEPARABLE] or compared
     return f"{text}.{_bases(valid, {line['case'] for line in with_verdict}, labels)}"
 
 
 def _count_decided(comparisons: Sequence[Line], baselines: str) -> str:
-    """Count the comparisons that are decided, that rest on a single run, and that are open."""
+    """Count the comparisons that are decided, that rest on a single run, and that are undecided."""
     decided = [line for line in comparisons if direction(line)]
     of_one_run = sum(map(has_one_figure_each, decided))
     numbers = {
         ("is decided", "are decided"): len(decided) - of_one_run,
-        ("is open", "are open"): len(comparisons) - len(decided),
+        ("is undecided", "are undecided"): len(comparisons) - len(decided),
         SINGLE_RUN: of_one_run,
     }
     total = counted(len(comparisons), "comparison")
@@ -170,7 +171,9 @@ def _bases(runs: pd.DataFrame, cases: Collection[str], labels: Labels) -> str:
     evidence = evidence.where(evidence.isin(list(CONDITIONS)), "row").mask(runs["origin"] == "run", "run")
     judged = runs.assign(evidence=evidence)[imported | (runs["origin"] == "run")]
     with_verdict = judged[judged["case"].isin(cases)]
-    text = " Nodeworth ran each block in random order." if with_verdict["evidence"].eq("run").any() else ""
+    text = ""
+    if with_verdict["evidence"].eq("run").any():
+        text = " Nodeworth ran the interconnects in random order in each block (repetition)."
     for sort, (data, condition) in CONDITIONS.items():
         of_sort = with_verdict.loc[with_verdict["evidence"] == sort, "case"].unique()
         if len(of_sort):
@@ -234,8 +237,8 @@ def count_runs(runs: pd.DataFrame) -> str:
     return ". ".join(counts)
 
 
-def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
-    """State the reason why more blocks would not settle an open comparison; empty if they may settle it."""
+def _why_undecided(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
+    """State the reason why more blocks would not settle a comparison; empty if they may settle it."""
     if line["verdict"] in WITHHELD:
         return WITHHELD[line["verdict"]]
     if DEPENDS_ON_COUNT in str(line.get("note")):
@@ -261,8 +264,8 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
     return f"the difference is already known to ±{formats.number(rows['half_width_percent'].max(), 2)} points"
 
 
-def _list_open(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labels) -> str:
-    """List the first open comparisons, each with its reason, and count the others."""
+def _list_undecided(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labels) -> str:
+    """List the first undecided comparisons, each with its reason, and count the others."""
     groups: dict[tuple[str, str, int, str], list[str]] = {}
     for line, reason in list(zip(comparisons, reasons, strict=True))[:MOST]:
         key = labels.case(line["case"]), labels.baseline(line), line["oversubscription"], reason
@@ -270,15 +273,17 @@ def _list_open(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labe
     clauses = []
     for (case, baseline, level, reason), names in groups.items():
         cores = f", {level} processes per core" if level > 1 else ""
-        text = f"Open in {case}{cores}: {listed(names)} against {baseline}"
+        text = f"Undecided in {case}{cores}: {listed(names)} against {baseline}"
         clauses.append(f"{text}. Reason: {reason}" if reason else text)
     more = len(comparisons) - MOST
     verb = "is" if more == 1 else "are"
-    return ". ".join([*clauses, f"{counted(more, 'more comparison')} {verb} open"] if more > 0 else clauses)
+    return ". ".join(
+        [*clauses, f"{counted(more, 'more comparison')} {verb} undecided"] if more > 0 else clauses
+    )
 
 
 def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
-    """State how many more blocks may settle open comparisons, how long they take, and the command.
+    """State how many more blocks may settle undecided comparisons, how long they take, and the command.
 
     If intervals need more than `MOST_TIMES` times the present blocks, or more than `MOST_HOURS`, state what
     narrows them instead. The report and the last line of a study on the terminal both state it. The time of a
@@ -294,7 +299,9 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
         return ""
     lines = [line for contest in contests for line in as_lines(contest.improvement)]
     compared = [line for line in lines if not is_missing(line["improvement_percent"])]
-    comparisons = [line for line in compared if not direction(line) and not _why_open(line, precision, facts)]
+    comparisons = [
+        line for line in compared if not direction(line) and not _why_undecided(line, precision, facts)
+    ]
     measured = runs[runs["origin"] == "run"] if "origin" in runs else runs
     if not comparisons or measured.empty or all(map(has_one_figure_each, compared)):
         return ""
@@ -304,12 +311,13 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
         stricter = 0  # this report uses up none of the level
     blocks = max(as_float(line["blocks_needed"]) for line in comparisons)
     blocks += stricter if blocks > study.blocks else 0
-    effect = "could decide the first open comparison"
+    effect = "could decide the first undecided comparison"
     decides = blocks > study.blocks  # not if the number is unknown (NaN)
     if not decides:
         rows = pd.concat([rows_like(precision, line, list(IMPROVEMENT_KEY)) for line in comparisons])
         blocks = float(rows["blocks_wanted"].astype(float).max())
-        effect = f"would narrow all open intervals to ±{formats.exact(rows['target_percent'].max())} points"
+        width = f"±{formats.exact(rows['target_percent'].max())} points"
+        effect = f"would narrow the intervals of undecided comparisons to {width}"
     if not blocks > study.blocks:
         return ""
     seconds = measured["seconds"]
@@ -317,7 +325,9 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
         seconds = measured["wall_seconds"].fillna(seconds)
     minutes = math.ceil(float(seconds.sum()) / study.blocks * (blocks - study.blocks) / MINUTE)
     if not decides and (blocks > MOST_TIMES * study.blocks or minutes > MOST_HOURS * MINUTE):
-        return _instead_of_blocks(measured)
+        excess = f"{MOST_TIMES} times the present blocks"
+        excess = excess if blocks > MOST_TIMES * study.blocks else f"{MOST_HOURS} hours of further blocks"
+        return f"intervals of {width} would need more than {excess}. {_other_remedies(measured)}"
     number = int(blocks) - study.blocks
     return (
         f"{counted(number, 'more block')} {'takes' if number == 1 else 'take'} about "
@@ -325,9 +335,12 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
     )
 
 
-def _instead_of_blocks(runs: pd.DataFrame) -> str:
+def _other_remedies(runs: pd.DataFrame) -> str:
     """State what narrows intervals for which a study would need far too many blocks."""
-    remedy, (disturbed, observed) = "More steps per run", count_disturbed(runs)
-    if disturbed:
-        remedy += f" and an idle machine (other programs disturbed {disturbed} of {observed} runs)"
-    return f"more blocks would take too long. {remedy} would narrow the intervals"
+    disturbed, observed = count_disturbed(runs)
+    if not disturbed:
+        return "Runs with more steps would also narrow the intervals"
+    return (
+        "Runs with more steps and an idle machine would also narrow the intervals. Other programs disturbed "
+        f"{disturbed} of {observed} runs"
+    )

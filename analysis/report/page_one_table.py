@@ -197,7 +197,7 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
         if is_untestable:
             return f"too few blocks {at_count}"
         percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
-        return f"open: {percent}{formats.THIN}% {at_count}"
+        return f"undecided: {percent}{formats.THIN}% {at_count}"
     percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
     text = f"{percent}{formats.THIN}% at {formats.whole(comparison['at_processes_other'])}"
     return f"{text}, one run" if "untested" in str(comparison["verdict"]) else text

@@ -48,7 +48,7 @@ def test_terminal_and_page_one_offer_the_same_blocks_in_the_same_time(tmp_path, 
     (line,) = closing(tmp_path, study)
     start, offer = line.split(": ", 1)
     needed = int(tables["improvement"]["blocks_needed"].max())  # three blocks decide nothing: no look
-    assert start == "open comparisons"
+    assert start == "undecided comparisons"
     assert offer.startswith(f"{needed - 3} more blocks take about 2 minutes and ")
     assert offer.endswith(f": ./run-study {facts.study.file} --config blocks={needed}")
     page_one = plain(how_sure(runs, tables, find_contests(tables, []), facts))
@@ -64,7 +64,7 @@ def test_the_time_of_further_blocks_is_that_of_the_measured_blocks(tmp_path, stu
 
 @pytest.fixture(scope="module")
 def scattered():
-    """Twelve blocks of a case with an open comparison whose interval is wide."""
+    """Twelve blocks of a case with an undecided comparison whose interval is wide."""
     runs = make_runs(12, levels=(1,), cases=("elbow",))
     loopback = runs["interconnect"] == "loopback"
     runs.loc[loopback, "seconds"] *= np.where(runs.loc[loopback, "block"] % 2, 1.5, 0.6)
@@ -79,19 +79,21 @@ def wanting(study, blocks):
 
 def test_blocks_up_to_ten_times_the_present_blocks_are_offered(tmp_path, scattered):
     (line,) = closing(tmp_path, wanting(scattered, 120))
-    assert "open comparisons: 108 more blocks take about " in line
-    assert "would narrow all open intervals" in line
+    assert "undecided comparisons: 108 more blocks take about " in line
+    assert "would narrow the intervals of undecided comparisons" in line
 
 
 def test_absurdly_many_blocks_are_not_offered(tmp_path, scattered):
     runs, tables, facts = wanting(scattered, 34_694)
-    remedy = "more blocks would take too long. More steps per run would narrow the intervals"
-    assert closing(tmp_path, (runs, tables, facts)) == [f"open comparisons: {remedy}"]
+    width = f"±{tables['precision']['target_percent'].max():g} points"
+    excess = f"intervals of {width} would need more than 10 times the present blocks"
+    remedy = "Runs with more steps would also narrow the intervals"
+    assert closing(tmp_path, (runs, tables, facts)) == [f"undecided comparisons: {excess}. {remedy}"]
     disturbed = runs.assign(foreign_cores=np.where(runs["block"] == 2, 1.0, 0.0))
     number, (line,) = int((runs["block"] == 2).sum()), closing(tmp_path, (disturbed, tables, facts))
     assert line == (
-        "open comparisons: more blocks would take too long. More steps per run and an idle machine (other "
-        f"programs disturbed {number} of {len(runs)} runs) would narrow the intervals"
+        f"undecided comparisons: {excess}. Runs with more steps and an idle machine would also narrow the "
+        f"intervals. Other programs disturbed {number} of {len(runs)} runs"
     )
 
 
@@ -99,7 +101,7 @@ def test_blocks_of_more_than_a_day_are_not_offered(tmp_path, scattered):
     runs, tables, facts = wanting(scattered, 24)
     runs = runs.assign(wall_seconds=24 * 3600 / (runs["block"] == 1).sum() / 11)
     (line,) = closing(tmp_path, (runs, tables, facts))
-    assert "More steps per run would narrow" in line
+    assert "would need more than 24 hours of further blocks. Runs with more steps would also narrow" in line
 
 
 def test_results_without_a_report_get_no_offer(tmp_path):

@@ -177,26 +177,26 @@ class TestOpenComparisons:
         )
         needed = int(tables["improvement"]["blocks_needed"].max())  # three blocks decide nothing, so no look
         assert needed > 5
-        offer = "more blocks take about 2 minutes and could decide the first open comparison: "
+        offer = "more blocks take about 2 minutes and could decide the first undecided comparison: "
         assert f"{needed - 3} {offer}" in sentences
         assert sentences.endswith(f": ./run-study config/studies/synthetic.yaml --config blocks={needed}.")
 
-    def test_open_comparisons_are_named(self, study):
+    def test_undecided_comparisons_are_named(self, study):
         runs, tables, facts = study
         sentences = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
-        names = re.search(r" open\. (Open in .*)\.$", sentences).group(1)
+        names = re.search(r" undecided\. (Undecided in .*)\.$", sentences).group(1)
         first = tables["improvement"].iloc[0]
         labels = Labels(facts)
-        assert labels.compared(first) in names and f"Open in {labels.case(first['case'])}" in names
+        assert labels.compared(first) in names and f"Undecided in {labels.case(first['case'])}" in names
 
     def test_only_the_first_of_many_are_named(self):
         line = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "measured",
                 "oversubscription": 2, "processes_per_node": None}  # fmt: skip
-        assert plain(certainty._list_open([line] * 5, [""] * 5, LABELS)) == (
-            "Open in duct, 2 processes per core: b, b and b against a. 2 more comparisons are open"
+        assert plain(certainty._list_undecided([line] * 5, [""] * 5, LABELS)) == (
+            "Undecided in duct, 2 processes per core: b, b and b against a. 2 more comparisons are undecided"
         )
 
-    def test_every_open_verdict_states_its_reason(self):
+    def test_every_undecided_verdict_states_its_reason(self):
         line = {"kind": "measured", "note": None, "blocks": 4}
         verdicts = {
             "untestable with 4 blocks": "4 blocks are too few to decide",
@@ -234,7 +234,7 @@ class TestWhyOpen:
         host = {"host_speed": 0.15, "host_speed_range": ranged}
         model = {"source": "here", "host": host}
         facts = Facts.of({"interconnects": {name: {"model": model} for name in "ab"}})
-        return plain(certainty._why_open(line, precision, facts))
+        return plain(certainty._why_undecided(line, precision, facts))
 
     def test_a_simulated_pair_has_no_blocks(self):
         assert self.why() == self.why(ranged=[0.15, 0.15]) == "the band includes both directions"
@@ -261,7 +261,7 @@ class TestWhyOpen:
             blocks_wanted=2, target_percent=5.0, half_width_percent=4.2, reached=True
         )
         sentences = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
-        assert "comparisons are open. Open in " in sentences
+        assert "comparisons are undecided. Undecided in " in sentences
         assert "Reason: the difference is already known to ±4.2 points" in sentences
         assert "more blocks" not in sentences
 

@@ -317,7 +317,7 @@ class TestRunsWithoutAPair:
         if not named:
             assert f": p = 0.016. This comparison is undecided: {why}." in answer
         words = sentences_of(part(report, "words"))
-        assert f"Open in duct: swift against slow. Reason: {why}." in words
+        assert f"Undecided in duct: swift against slow. Reason: {why}." in words
 
     def test_medians_in_the_same_order_decide(self):
         report = self.report(further=1.0)

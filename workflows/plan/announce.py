@@ -376,7 +376,7 @@ def closing_lines(paths: StudyPaths) -> list[str]:
     facts, tables = read_facts(paths.facts), read_tables(paths.results / "tables")
     contests = find_contests(tables, Labels(facts).declared)
     offer = further_blocks(runs, tables, contests, facts)
-    lines = [*short_sentences(runs), *([f"open comparisons: {offer}"] if offer else [])]
+    lines = [*short_sentences(runs), *([f"undecided comparisons: {offer}"] if offer else [])]
     return [" ".join(line.split()) for line in lines]  # without the special spaces of the report
 
 
