@@ -33,7 +33,8 @@ OF_SPEEDUPS = (
 )
 
 RATIOS_OF_RUNS = (
-    "Percentages are estimated from ratios of runs, so they may differ from ratios of the median times."
+    "Nodeworth estimates percentages from ratios of single runs. The ratio of two median times may therefore "
+    "give a different percentage."
 )
 
 

@@ -97,9 +97,9 @@ ADJUSTED = table_schemas(
 
 ABOUT = (
     "A speed probe is a fixed piece of work of 0.1 s. Nodeworth timed the probe before and after each long "
-    "run on the cores of the run. If the probe explains the times, the table also shows comparisons adjusted "
-    "to a constant speed. The comparisons without adjustment remain the result. Nodeworth tests only the "
-    "comparisons without adjustment."
+    "run on the cores of the run. If run times rise significantly with probe times, the table also shows "
+    "comparisons adjusted to a constant speed of the machine. All verdicts use only the comparisons without "
+    "adjustment."
 )
 
 
@@ -372,13 +372,13 @@ def _explained(rows: pd.DataFrame) -> str:
     """State how much of a case's scatter the probe explains, and how much narrower its intervals become."""
     first, adjusted = rows.iloc[0], rows[rows["adjusted_percent"].notna()]
     if is_missing(first["slope"]):
-        return "the times or the probe do not vary."
-    test = f"{formats.p_value(first['probe_p_value'])}, over all orders of the blocks"
+        return "the run times or the probe times do not vary."
+    test = f"{formats.p_value(first['probe_p_value'])}, permutation test of the blocks"
     if first["probe_p_value"] > EXPLAINS:
-        return f"the probe does not explain the times ({test})."
+        return f"the run times do not rise significantly with the probe times ({test})."
     narrower = adjusted["narrower_percent"]
     share = formats.percent(first["explained_percent"])
-    explained = f"the probe explains {share} of the scatter of the times ({test})"
+    explained = f"the probe times explain {share} of the scatter of the run times ({test})"
     if narrower.dropna().empty:
         return f"{explained}. No comparison is adjusted."
     median, comparisons = formats.percent(narrower.median()), counted(len(adjusted), "comparison")

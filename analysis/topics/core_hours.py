@@ -15,7 +15,7 @@ from analysis.topics.topic import Topic
 
 COUNTED, UNUSED, WAITED, PREPARED = "counted", "unused", "waited", "prepared"
 MEANING = {
-    COUNTED: "runs that count",
+    COUNTED: "runs that the results use",
     UNUSED: "cores of a job that the active run left idle",
     WAITED: "waiting for an idle machine, and time of jobs before, between and after runs",
     PREPARED: "jobs without runs: meshes, decompositions, answers, traces; or ended before a run",
@@ -121,20 +121,20 @@ def core_hours_section(content: Content) -> Section | None:
     total = float(hours["core_hours"].sum())
     counted = float(hours.loc[hours["reason"] == COUNTED, "core_hours"].sum())
     summary = (
-        f"The study took {formats.number(total)} core hours. Runs that count took {formats.number(counted)} "
-        "core hours"
+        f"The study took {formats.number(total)} core hours. The runs that the results use took "
+        f"{formats.number(counted)} core hours"
     )
     if "job_states" in content.tables:
         states = content.tables["job_states"]
         jobs = listed(f"{line['jobs']} {line['state']}" for line in as_lines(states))
         joules = states["energy_joules"].sum(min_count=1)
         energy = "" if pd.isna(joules) else f" The jobs took {formats.number(joules / 3.6e6)} kWh."
-        summary += f". The source is Slurm's accounting of the study's jobs: {jobs}.{energy}"
+        summary += f". The core hours are from Slurm's accounting of the study's jobs: {jobs}.{energy}"
     else:
         limit = (
             ". These records do not include the time of jobs outside runs" if "job" in content.runs else ""
         )
-        summary += f". The source is the records of the runs{limit}."
+        summary += f". The core hours are from the records of the runs{limit}."
     rows = [
         row(
             [

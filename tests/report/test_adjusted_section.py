@@ -24,7 +24,7 @@ def test_the_section_has_both_comparisons():
     table = made[1]["adjusted"]
     assert table["adjusted_percent"].notna().any() and table["narrower_percent"].median() > 20
     adjusted = section(made)
-    assert "of the scatter of the times (p" in sentences_of(adjusted)
+    assert "of the scatter of the run times (p" in sentences_of(adjusted)
     assert "The adjustment narrows the intervals by" in sentences_of(adjusted)
     (printed,) = blocks(adjusted, "table")
     assert len(cells(printed)) == len(table)
@@ -37,4 +37,4 @@ def test_the_section_has_both_comparisons():
 
 def test_an_unrelated_speed_adjusts_nothing():
     adjusted = section(study(follows=0))
-    assert "the probe does not explain the times" in sentences_of(adjusted)
+    assert "the run times do not rise significantly with the probe times" in sentences_of(adjusted)

@@ -217,7 +217,7 @@ class TestWinners:
         won = winners(made["fastest"])
         assert won["rivals"].tolist() == [1] and won["candidates"].tolist() == [("first", "second")]
         (line,) = cells(winners_table(won, LABELS))
-        ratios = "Percentages are estimated from ratios of runs"
+        ratios = "Nodeworth estimates percentages from ratios of single runs"
         captions = [winners_table(won, LABELS, several_runs)["caption"] for several_runs in (True, False)]
         assert [ratios in caption for caption in captions] == [True, False]
         assert "first (pub) ≈" in line
@@ -260,4 +260,4 @@ def test_chance_names_one_of_two_equal_interconnects_in_a_twentieth_of_the_count
     won = winners(fastest)
     assert won["rivals"].eq(0).mean() < 0.065
     caption = winners_table(won.head(40), LABELS)["caption"]
-    assert "chance would show a single fastest interconnect at 2 of 40 counts on average." in caption
+    assert "name a single fastest interconnect at up to 5\u202f% of the tested counts." in caption

@@ -77,14 +77,15 @@ def test_the_report_states_core_hours_and_their_source():
     for dump, expected in (
         (
             DUMP,
-            "is Slurm's accounting of the study's jobs: 1 CANCELLED, 2 COMPLETED, 1 REQUEUED and 1 TIMEOUT. The jobs took 2 kWh.",
+            "are from Slurm's accounting of the study's jobs: 1 CANCELLED, 2 COMPLETED, 1 REQUEUED and 1 TIMEOUT. The jobs took 2 kWh.",
         ),
-        ("", "is the records of the runs."),
+        ("", "are from the records of the runs."),
     ):
         made = make_core_hours(runs(), jobs(dump))
         section = part(make_report(all_runs, tables | made, facts, []), "core_hours")
-        assert "Runs that count took 1.5 core hours. The source " + expected in sentences_of(section).replace(
-            "1.50", "1.5"
-        ).replace("2.00", "2")
+        assert (
+            f"The runs that the results use took 1.5 core hours. The core hours {expected}"
+            in sentences_of(section).replace("1.50", "1.5").replace("2.00", "2")
+        )
         (table,) = [block for block in section["blocks"] if block["type"] == "table"]
         assert len(cells(table)) == len(made["core_hours"])

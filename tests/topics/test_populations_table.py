@@ -90,14 +90,20 @@ def test_a_column_that_separates_the_groups_is_named():
 def test_sentences():
     few = rows("lammps", "gke", {256: 50.0}, (1, 1, 1))
     (sentence,) = sentences(table(pooled(), few))
-    assert sentence.startswith("The runs form two groups at 1 of 1 point with at least 8 valid runs: ")
-    assert sentence.endswith("1 point has fewer than 8 valid runs, too few to test for groups.")
+    assert sentence.startswith(
+        "The times of the runs form two groups at 1 of 1 point with at least 8 valid runs: "
+    )
+    assert sentence.endswith(
+        "1 point has fewer than 8 valid runs, too few to test whether their times form two groups."
+    )
     (sentence,) = sentences(table(few))
-    assert sentence.endswith("Every point has fewer than 8 valid runs, too few to test for groups.")
+    assert sentence.endswith(
+        "Every point has fewer than 8 valid runs, too few to test whether their times form two groups."
+    )
     (sentence,) = sentences(table(rows("lammps", "eks", {256: 50.0}, SPREAD)))
     assert sentence == (
-        "Nodeworth tested the runs of 1 point with at least 8 valid runs for two groups of times. "
-        "No tested point has two groups."
+        "Nodeworth tested 1 point with at least 8 valid runs. The times of the runs form two groups at "
+        "no tested point."
     )
 
 

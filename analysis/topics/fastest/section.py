@@ -68,13 +68,15 @@ def winners_table(won: pd.DataFrame, labels: Labels, several_runs: bool = False)
         caption += " The table shows only the largest count. File tables/scaling.csv has all times."
     if rows["rivals"].gt(0).any():
         caption += (
-            " A ≈ means that another interconnect is or may be equally fast. Nodeworth uses multiple "
-            "comparisons with the best."
+            " A ≈ marks a count at which another interconnect may be as fast as the interconnect in column "
+            "“Fastest”."
         )
-    if by_chance := ALPHA * int(rows["rivals"].notna().sum()):
+        if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].gt(0).any():
+            caption += " The statistical test is “multiple comparisons with the best”."
+    if rows["rivals"].notna().any():
         caption += (
-            " If all interconnects were equally fast, chance would show a single fastest interconnect at "
-            f"{formats.number(by_chance, 1)} of {formats.whole(by_chance / ALPHA)} counts on average."
+            " If all interconnects were equally fast, Nodeworth would still name a single fastest "
+            f"interconnect at up to {formats.percent(100 * ALPHA, places=0)} of the tested counts."
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += f" Nodeworth needs {FEWEST} blocks to find other interconnects that may be the fastest."

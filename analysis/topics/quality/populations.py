@@ -131,20 +131,16 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
     """Name the points with two populations, and count the points with too few runs for the test."""
     tested, mixed = populations[populations["mixed"].notna()], mixed_points(populations)
     untested = len(populations) - len(tested)
-    reason = f"fewer than {FEWEST} valid runs, too few to test for groups"
+    reason = f"fewer than {FEWEST} valid runs, too few to test whether their times form two groups"
     if tested.empty:
-        return (
-            [(f"Nodeworth tests whether the runs of a point form two groups. Every point has {reason}.")]
-            if untested
-            else []
-        )
+        return [f"Every point has {reason}."] if untested else []
     others = f" {counted(untested, 'point')} {'has' if untested == 1 else 'have'} {reason}."
     total = f"{counted(len(tested), 'point')} with at least {FEWEST} valid runs"
     if mixed.empty:
         return [
             (
-                f"Nodeworth tested the runs of {total} for two groups of times. No tested point has two "
-                f"groups.{others if untested else ''}"
+                f"Nodeworth tested {total}. The times of the runs form two groups at no tested point."
+                f"{others if untested else ''}"
             )
         ]
     named = [describe_groups(line, labels) for line in as_lines(mixed.head(MOST))]
@@ -152,8 +148,9 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
         named.append(f"{formats.whole(len(mixed) - MOST)} more in tables/populations.csv")
     chance = "By chance, the test finds two groups at up to 1 in 100 points with log-normal times."
     return [
-        f"The runs form two groups at {formats.whole(len(mixed))} of {total}: {'; '.join(named)}. To "
-        f"separate the groups, {_remedies(mixed)}. {chance}{others if untested else ''}"
+        f"The times of the runs form two groups at {formats.whole(len(mixed))} of {total}: "
+        f"{'; '.join(named)}. To separate the groups, {_remedies(mixed)}. "
+        f"{chance}{others if untested else ''}"
     ]
 
 
