@@ -112,7 +112,7 @@ NEEDS = "Speedups and other derived quantities have no interval. An interval nee
     ("repetitions", "sentence"),
     [
         (3, f"{NEEDS}4 runs per point if the runs have no block."),
-        (4, "A point needs at least 4 runs for this."),
+        (4, "The bootstrap needs at least 4 runs per point."),
     ],
 )
 def test_imported_runs_without_block_have_derived_intervals_from_four_runs_on(repetitions, sentence):
