@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Entries
 from dataclasses import dataclass, field
 from math import inf
@@ -65,6 +65,7 @@ CURVES = pa.DataFrameSchema(
         ),
         "window": described(_optional("Int64", COUNT), "Messages in flight of a stream, if printed."),
         "site": described(pa.Column(str, nullable=True), "Site, if stated."),
+        "repetition": described(_optional("Int64", _SIZE), "Number of a repetition with a file of its own."),
         "waiting": described(
             _optional("Int64", COUNT), "Processes of IMB that waited meanwhile, if printed."
         ),
@@ -79,7 +80,7 @@ CURVES = pa.DataFrameSchema(
 
 
 NO_INTERCONNECT = "the output does not name its interconnect: give it in a mapping, {value: NAME}"
-_STATED = ("interconnect", "kind", "processes")
+STATED = ("interconnect", "kind", "processes", "repetition")
 """Columns that a mapping may state for the output of a network benchmark."""
 
 
@@ -134,18 +135,23 @@ def read_text(path: Path) -> str:
     return text
 
 
-def network_constants(mapping: Mapping, source: str) -> dict[str, str | int]:
+def network_constants(mapping: Mapping, source: str, columns: Sequence[str]) -> dict[str, str | int]:
     """Return the constants of a mapping for the output of a network benchmark, by column.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Columns that the mapping may state.
 
     Raises
     ------
     TableError
-        If it names variables or other columns than interconnect, kind and processes.
+        If the mapping names variables or other columns.
     """
     constants = mapping.constants
-    wrong = next((column for column in mapping.fields if column not in {*constants} & {*_STATED}), None)
+    wrong = next((column for column in mapping.fields if column not in {*constants} & {*columns}), None)
     if wrong is not None:
-        message = f"network benchmarks have no variables: give the value of {', '.join(_STATED)} alone"
+        message = f"network benchmarks have no variables: give the value of {', '.join(columns)} alone"
         raise TableError(message, mapping.source or source, f"key '{wrong}'")
     return constants
 
@@ -165,14 +171,15 @@ def make_curves(
     unread : list of str
         One line for each part of the output that was skipped.
     mapping : Mapping
-        Constants that the output does not hold: `interconnect`; `kind`, else ``published``; `processes`.
+        Constants that the output does not hold: `interconnect`; `kind`, else ``published``; `processes`;
+        `repetition`.
 
     Raises
     ------
     TableError
         If there is no row, or the mapping names no interconnect or a wrong one.
     """
-    constants = network_constants(mapping, source)
+    constants = network_constants(mapping, source, STATED)
     unread = list(unread)
     rows = _with_all_digits(rows, unread, source)
     rows = _plausible(rows, unread, source)

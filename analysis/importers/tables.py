@@ -195,7 +195,7 @@ _KEYS = {
 }
 """Columns that identify a row of the tables that a report shows."""
 
-ADDED_TO_CURVES = ("runs", "window", "site", "waiting")
+ADDED_TO_CURVES = ("runs", "window", "site", "repetition", "waiting")
 """Columns of network curves that older files lack."""
 _QUANTITIES = ("latency_us", "bandwidth_MBps")
 LONG_CURVES = _schema(

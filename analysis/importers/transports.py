@@ -79,7 +79,7 @@ def make_transports(
     TableError
         If there is no row, the mapping names no interconnect, or a value is out of range.
     """
-    constants = network_constants(mapping, source)
+    constants = network_constants(mapping, source, ("interconnect", "kind", "processes"))
     unread, rows = list(unread), list(rows)
     faults = [implausible(row) for row in rows]
     unread += [

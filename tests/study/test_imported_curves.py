@@ -107,6 +107,30 @@ def test_files_of_the_same_name_are_curves_of_their_own(two_folders, entries, si
     assert not any(sites) or facts.interconnect("hdr@north").title == "hdr (north)"
 
 
+@pytest.mark.parametrize("field", ["iteration", "repetition"])
+def test_files_that_state_their_repetition_are_one_curve_with_its_spread(tmp_path, field):
+    for number, latency in enumerate((1.5, 2.5, 1.75)):
+        (tmp_path / f"osu-{number}.out").write_text(osu(latency))
+    entry = f"  - {{logs: '*.out', format: osu, interconnect: hdr, from_path: '*-{{{field}}}.out'}}\n"
+    table = imported_curves(tmp_path, entry)
+    (curve,) = curves_by_point(table)
+    assert curve["bytes"].tolist() == [0, 1, 8, 1024, 65536]
+    assert set(curve["runs"]) == {3} and set(curve["imported_from"]) == {"osu-*.out"}
+    empty_message = curve.iloc[0]
+    columns = ["latency_us_lowest_run", "latency_us", "latency_us_highest_run"]
+    assert empty_message[columns].tolist() == [1.5, 1.75, 2.5]
+
+
+def test_two_files_are_not_the_same_repetition(two_folders):
+    for folder in ("north", "south"):
+        (two_folders / folder / "l.out").rename(two_folders / folder / "l-1.out")
+    entry = "  - {logs: '*/*.out', format: osu, interconnect: hdr, from_path: '*-{iteration}.out'}\n"
+    reason = refusal(InputError, check_imports, study(two_folders, entry))
+    assert reason.startswith(
+        "north/l-1.out: line 3 and south/l-1.out: line 3: both are repetition 1 of osu_latency over hdr"
+    )
+
+
 def test_transports_of_files_of_the_same_name_keep_their_folders(two_folders):
     for folder in ("north", "south"):
         (two_folders / folder / "l.out").write_text((FILES / "perftest/send_bw_lat_rc.txt").read_text())

@@ -19,6 +19,7 @@ READ = (*NUMBERS, "started", COMPLETE)
 """Keys of ``read`` with a meaning; any other key becomes a column of settings."""
 STATED = tuple(name for name in FIELDS if name not in ("repetition", "iteration"))
 """Columns that may stand next to ``logs``."""
+_ITERATION = "{iteration} is another name of {repetition}; give one"
 _OF_LOGS = ("application", "read", "settings", "expected_answer")
 """Keys that only logs of runs have."""
 
@@ -108,7 +109,7 @@ def read_logs_entry(entry: Mapping[str, Any], base: Path, where: str) -> Logs:
         if filled := next((column for column in names_there if column in {*COLUMNS} - {*meant}), None):
             raise InputError(f"{where}.{key}: Nodeworth fills the column {filled!r}; take another name")
     if {"repetition", "iteration"} <= {*fields}:
-        raise InputError(f"{where}.from_path: {{iteration}} is another name of {{repetition}}; give one")
+        raise InputError(f"{where}.from_path: {_ITERATION}")
     if twice := next((column for column in fields if column in stated or column in settings), None):
         raise InputError(f"{where}.{twice}: is in from_path, too; each only once")
     expected = entry.get("expected_answer")
@@ -135,7 +136,12 @@ def files_of_format(entry: Mapping[str, Any], base: Path, where: str) -> dict[Pa
         fields = template.fields(path) if template else {}
         if fields is None:
             raise InputError(f"{where}.from_path: {entry['from_path']!r} does not match {path}")
-        values = stated | {name: int(text) if name in COUNTS else text for name, text in fields.items()}
+        if {"repetition", "iteration"} <= {*fields}:
+            raise InputError(f"{where}.from_path: {_ITERATION}")
+        values = stated | {
+            name.replace("iteration", "repetition"): int(text) if name in COUNTS else text
+            for name, text in fields.items()
+        }
         mapping = {
             name: {"value": value} for name, value in values.items() if name in FIELDS and name != "site"
         }
