@@ -160,7 +160,7 @@ def _open_title(line: Line, other: str, baseline: str) -> str:
         if line["best_verdict"] not in ("faster", "slower"):
             return f"Whether {other} is faster than {baseline} depends on the number of {line['unit']}"
         percent = formats.percent(abs(line["best_percent"]))
-        return f"{other} is {percent} {line['best_verdict']} than {baseline}, each at its fastest count"
+        return f"{other} is {percent} {line['best_verdict']} than {baseline}, each at its best count"
     if verdict.startswith("untestable"):
         return f"Too few runs to distinguish {other} from {baseline}"
     if verdict.startswith("not distinguishable"):

@@ -63,10 +63,12 @@ TARGETS = {
 }
 """Targets that a reader can choose."""
 NOTE = (
-    "Nodeworth interpolates linearly between process counts and does not extrapolate. Speedups have "
-    "{intervals}. The range of needed processes follows from the ends of these intervals. Table "
-    "node_equivalent gives the range of saved processes if the study compares the two interconnects. Prices "
-    "are for whole nodes. Prices per run use only counts that were run."
+    "Nodeworth interpolates speedups linearly between the points of a curve and does not extrapolate curves. "
+    "Speedups have {intervals}. Nodeworth computes the range of needed processes from both ends of the "
+    "intervals of speedup. Table node_equivalent contains the ranges of saved processes. If this table lacks "
+    "a pair of interconnects, their saved processes have no range. If processes fill a node only partly, "
+    "prices include the whole node. If the target is a price per run, Nodeworth considers only the points of "
+    "the curves."
 )
 
 Panel = dict[str, Any]

@@ -44,14 +44,17 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
         )
     elif is_compared:
         notes.append(
-            "Column “Against its baseline” shows how much longer the baseline takes. Nodeworth compares both "
-            "times at the baseline's fastest count. Nodeworth uses the nearest counts if the other "
-            "interconnect lacks this count. Nodeworth uses the other interconnect's fastest count if the "
-            "baseline is fastest on one process."
+            "Column “Against its baseline” shows how much faster or slower each interconnect is than its "
+            "baseline. Nodeworth compares the two interconnects at the count where the baseline is fastest. "
+            "If the other interconnect has no result at this count, Nodeworth compares the nearest counts "
+            "with results. If the baseline is fastest on one process, Nodeworth compares at the count where "
+            "the other interconnect is fastest."
         )
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
-        notes.append(f"Nodeworth interpolates numbers of {units} that were not run.")
+        notes.append(
+            f"Nodeworth interpolates {labels.speedup} linearly between numbers of {units} that were run."
+        )
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         notes.append("Process counts exclude data servers, but processes per core include them.")
     return [*notes, _superlinear_note(scaling, content)]

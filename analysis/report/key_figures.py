@@ -103,7 +103,7 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
     places = formats.percent_places(value)
     word = contrast.direction
     if DEPENDS_ON_COUNT in str(line.get("note")) and not is_missing(line["best_percent"]):
-        label, (value, low, high) = "Each at its fastest count", percent_interval(line, "best")
+        label, (value, low, high) = "Each at its best count", percent_interval(line, "best")
         places = formats.percent_places(value)
         word = line["best_verdict"] if line["best_verdict"] in ("faster", "slower") else None
     relation = f"{word} than" if word else "against"

@@ -75,7 +75,9 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         improvement = pd.concat([contest.improvement for contest in contests])
         intervals = content.labels.intervals(scaling, comparisons=improvement)
         caption += f" Brackets contain {intervals}."
-        caption += f" Intervals of {content.labels.speedup} include the spread of the reference."
+        caption += (
+            f" The intervals of {content.labels.speedup} account for the variation of the reference time."
+        )
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     largest = listed(dict.fromkeys(contest.largest_count for contest in contests), "or")
     if "+" in marks:

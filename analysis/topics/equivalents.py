@@ -151,13 +151,14 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption = (
         f"Number of {nouns} at which each interconnect reaches the baseline's highest {labels.speedup}. "
-        "Nodeworth interpolates between counts that were run. Page one rounds each number up to whole "
-        f"{nouns}. tables/node_equivalent.csv has all other values of {labels.speedup}."
+        f"Nodeworth interpolates {labels.speedup} linearly between counts that were run. On page one, "
+        f"Nodeworth rounds each number up to whole {nouns}. File tables/node_equivalent.csv also has these "
+        f"numbers for lower values of {labels.speedup}."
     )
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
         caption += (
-            f" In brackets, {MISSING} means below the smallest count, and ∞ means that the interconnect does "
-            "not reach the speedup."
+            f" In brackets, {MISSING} stands for a number below the smallest count that was run. In "
+            "brackets, ∞ means that the interconnect does not reach the speedup."
         )
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
     title = with_levels(equivalent, lambda line: f"Baseline: {labels.baseline(line)}")
@@ -234,7 +235,7 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
         return "The baseline is fastest on one process"
     if lines and all(str(line["note"]).endswith(ONE_NODE) for line in lines):
         return "Nothing is compared"
-    return "No interconnect is clearly faster at the fastest count of its baseline"
+    return "No interconnect is clearly faster than its baseline at the count where the baseline is fastest"
 
 
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:

@@ -31,7 +31,7 @@ def test_page_one_is_the_same_whichever_count_looks_best(tmp_path, name):
     assert line["best_percent"] == pytest.approx(12, abs=0.5) and line["best_verdict"] == "faster"
     assert line["best_low"] < 12 < line["best_high"]
     assert line["note"] == "the direction depends on the count: faster at 128, slower at 256"
-    assert plain(report["result"]) == "infiniband is 12 % faster than ethernet, each at its fastest count"
+    assert plain(report["result"]) == "infiniband is 12 % faster than ethernet, each at its best count"
     assert "infiniband with 128 processes is faster than ethernet" in sentences_of(part(report, "answer"))
     assert "is not clearly faster or slower than Ethernet at" in sentences_of(part(report, "words"))
 

@@ -123,8 +123,8 @@ class TestDuct:
     def test_single_runs_have_a_direction_and_a_warning(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, the baseline's fastest "
-            "count (one run each)."
+            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where the baseline is "
+            "fastest (one run each)."
         )
         assert "chance may explain the difference" in certainty.how_sure(duct[0], duct[1], contests, Facts())
 
@@ -134,9 +134,9 @@ class TestDuct:
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
             "Which is faster: in duct, InfiniBand (pub) is not clearly faster or slower than GigE (pub) at 16 "
-            "processes, the baseline's fastest count. Reason: the band includes both directions. If computing takes equally "
-            "long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, the baseline's fastest "
-            "count."
+            "processes, where the baseline is fastest. Reason: the band includes both directions. If computing "
+            "takes equally long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where "
+            "the baseline is fastest."
         )
         undecided = find_contests(
             {
@@ -420,7 +420,7 @@ class TestSeveralCases:
         slower = {str(count): 1.1 * seconds for count, seconds in SLOW.items()}
         sentences = self.faster(**slower)
         assert sentences == (
-            "Which is faster: InfiniBand is 90 % faster than GigE at 16 processes, the baseline's fastest count in "
+            "Which is faster: InfiniBand is 90 % faster than GigE at 16 processes, where the baseline is fastest in "
             "duct, 1 of the 2 measured cases (one run each)."
         )
 

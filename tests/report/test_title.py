@@ -65,7 +65,7 @@ def test_every_place_rounds_the_same_count_up():
     assert figure["value"] == str(16 - 9) and plain(figure["note"]).startswith("9 with swift instead of 16")
     assert re.fullmatch(r"9 \[9, 9\] \(9 nodes\), baseline 16", plain(swift[5]))
     assert any(cell.startswith("8.34 [") for line in cells(exact) for cell in line)
-    assert "Page one rounds each number up to whole processes." in exact["caption"]
+    assert "On page one, Nodeworth rounds each number up to whole processes." in exact["caption"]
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,10 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         numbers(units_of(rows).capitalize(), _counts, "at_processes", "at_processes_other"),
         numbers("Improvement (%)", _improvement),
     ]
-    caption = f"Improvement over the baseline at the baseline's fastest count.{_other_counts(rows)}"
-    caption += (
-        " Column “Average” shows the geometric mean over the common counts from 2 to the compared count."
+    caption = (
+        f"Improvement over the baseline at the count where the baseline is fastest.{_other_counts(rows)}"
+        " Column “Average” shows the improvement of the geometric mean of times. This mean covers all "
+        "counts of both interconnects up to the compared count, except one process."
     )
     if improvement["improvement_low"].notna().any():
         caption += f" Brackets contain {labels.intervals(improvement)}."
@@ -63,7 +64,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))
     if is_simultaneous:
         fields.append(numbers("All at once (%)", _interval_alone("simultaneous")))
-        caption += " Column “All at once” shows simultaneous intervals, which are wider."
+        caption += " In column “All at once”, the confidence applies to all intervals of the table together."
     if has_same_computing:
         caption += (
             " Column “With the same computing” shows the band if computing takes equally long over both "
@@ -84,9 +85,15 @@ def _other_counts(rows: pd.DataFrame) -> str:
     is_elsewhere = rows["at_processes"] != peaks
     text = ""
     if (is_elsewhere & (peaks > 1)).any():
-        text += " Nodeworth uses the nearest common count if the other interconnect lacks this count."
+        text += (
+            " If the other interconnect has no result at this count, Nodeworth compares the nearest counts "
+            "with results."
+        )
     if (is_elsewhere & (peaks == 1)).any():
-        text += " Nodeworth uses the other interconnect's fastest count if the baseline's is one process."
+        text += (
+            " If the baseline is fastest on one process, Nodeworth compares at the count where the other "
+            "interconnect is fastest."
+        )
     return text
 
 

@@ -87,9 +87,9 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]
     if len(sentences) > len(depending):
-        sentences.append("Each interconnect uses its fastest count.")
+        sentences.append("Nodeworth compares each interconnect at its best count.")
     if len(depending) + len(comparing) > MOST:
-        sentences.append("tables/improvement.csv has the other comparisons at the fastest counts.")
+        sentences.append("tables/improvement.csv has all comparisons at the best counts.")
     return " ".join(sentences)
 
 
@@ -296,8 +296,9 @@ def _at(lines: Sequence[Line]) -> str:
     at_best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
     counts = {line["at_processes"] for line in lines}
     if len(counts) > 1:
-        return "at the baseline's fastest counts" if at_best else "at the counts that the tables name"
-    best = ", the baseline's fastest count" if at_best else ""
+        at_peaks = "at the counts where the baseline is fastest"
+        return at_peaks if at_best else "at the counts that the tables name"
+    best = ", where the baseline is fastest" if at_best else ""
     return f"at {counts_of(lines[0]['unit'], *counts)}{best}"
 
 
