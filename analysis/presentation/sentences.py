@@ -97,12 +97,12 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> tuple[list[str
             sentences.append(f"{subject} is relative to the serial run of {time}.")
             continue
         size = counts_of(unit_of(scaling), as_float(count))
-        run = f"{size} over {labels.interconnect(interconnect, kinds[0])} in {time}"
+        run = f"run over {labels.interconnect(interconnect, kinds[0])} with {size}"
         if is_missing(site):
             why = "" if unit_of(scaling) == NODES else " There is no serial run."
-            sentences.append(f"{subject} is relative to {run}.{why}")
+            sentences.append(f"{subject} is relative to the {run}, which takes {time}.{why}")
         else:
-            site_references.append(f"{run}.")
+            site_references.append(f"The {run} takes {time}.")
     if site_references:
         sentences.append(
             f"{speedup} is relative to the run with the fewest processes of the same site. There is no "
@@ -176,8 +176,8 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     if "candidates" in untestable and (untestable["candidates"] > 1).any():
         needed_text += ", because the blocks do not show at which count a baseline is fastest"
     return [
-        f"{which} of {quantities} {verb} too few blocks for a verdict after Holm's correction: "
-        f"{listed(map(str, blocks), 'or')}{formats.SPACE}{noun}. A verdict needs {needed_text}."
+        f"{which} of {quantities} {verb} only {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}. A "
+        f"verdict after Holm's correction needs {needed_text}."
     ]
 
 

@@ -122,9 +122,9 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
         )
     if improvement["paired"].eq(False).any():
         notes.append(
-            "For unpaired runs, Nodeworth compares every run of one interconnect with every run of the "
-            "other. The difference is the median of these comparisons. The difference may deviate from the "
-            "ratio of the median times."
+            "For unpaired runs, Nodeworth divides every time of one interconnect by every time of the other "
+            "interconnect. The difference in the table is the median of these ratios − 1. The median ratio "
+            "may deviate from the ratio of the median times."
         )
     notes += rules
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]

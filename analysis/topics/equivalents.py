@@ -250,8 +250,8 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     needed = _with_nodes(whole_count(line["equivalent_processes"]), rows)
     matched = _with_nodes(int(line["baseline_processes"]), baseline_rows)
     text = (
-        f"{labels.compared(line)} with {needed} matches {labels.baseline(line)} with {matched}. The saving "
-        f"is {_saved(line, baseline_rows, rows)}"
+        f"{labels.compared(line)} with {needed} is as fast as {labels.baseline(line)} with {matched}. The "
+        f"saving is {_saved(line, baseline_rows, rows)}"
     )
     peaks = as_lines(rows_like(contest.peaks, baseline, curve))
     nearly = contest.nearly_best(peaks[0]) if peaks else None
@@ -263,11 +263,10 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     less = formats.percent(100 * (1 - nearly["speedup"] / peaks[0]["peak_speedup"]))
     if not savings:
         return text
-    fewer = counts_of(contest.unit, nearly[contest.unit])
-    these = "this" if nearly[contest.unit] == 1 else "these"
+    smaller = f"{labels.baseline(line)} with {counts_of(contest.unit, nearly[contest.unit])}"
     return (
-        f"{text}. {labels.baseline(line)} with {fewer} has only {less} less {labels.speedup}. "
-        f"{labels.compared(line)} saves {savings[0]} compared with {these} {fewer}"
+        f"{text}. The {labels.speedup} of {smaller} is only {less} below the highest {labels.speedup} of "
+        f"{labels.baseline(line)}. At the speed of {smaller}, {labels.compared(line)} saves {savings[0]}"
     )
 
 

@@ -68,7 +68,8 @@ class TestReference:
     def test_without_serial_run_the_reference_is_named(self):
         row = point("swift", 8, 2.0, reference_interconnect="swift", reference_processes=2)
         assert plain(sentences.reference_sentences(table("scaling", row), LABELS)[0]) == [
-            "Speedup is relative to 2 processes over InfiniBand in 12.0 s. There is no serial run."
+            "Speedup is relative to the run over InfiniBand with 2 processes, which takes 12.0 s. There is no serial "
+            "run."
         ]
 
     def test_each_site_has_a_reference(self):
@@ -81,8 +82,8 @@ class TestReference:
             "Speedup is relative to the run with the fewest processes of the same site. There is no serial run."
         ]
         assert plain(of_sites) == [
-            "2 processes over InfiniBand in 12.0 s.",
-            "2 processes over Myrinet in 12.0 s.",
+            "The run over InfiniBand with 2 processes takes 12.0 s.",
+            "The run over Myrinet with 2 processes takes 12.0 s.",
         ]
 
     def test_kinds_with_references_of_their_own(self):
@@ -107,13 +108,11 @@ class TestImprovement:
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
         rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "Both tests of improvements have too few blocks for a verdict after Holm's correction: 6 blocks. A "
-            "verdict needs at least 8 blocks."
+            "Both tests of improvements have only 6 blocks. A verdict after Holm's correction needs at least 8 blocks."
         ]
         rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "1 of 2 tests of improvements has too few blocks for a verdict after Holm's correction: 6 blocks. A "
-            "verdict needs at least 8 blocks."
+            "1 of 2 tests of improvements has only 6 blocks. A verdict after Holm's correction needs at least 8 blocks."
         ]
         assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []

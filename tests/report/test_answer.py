@@ -57,8 +57,8 @@ class TestDuct:
     def test_saved_processes_and_nodes_are_whole_numbers(self, duct):
         sentences = plain(nodes_saved(find_contests(duct[1], []), LABELS))
         assert sentences == (
-            "Nodes saved in duct: InfiniBand (pub) with 9 processes on 5 nodes matches GigE (pub) with 16 processes "
-            "on 8 nodes. The saving is 7 processes and 3 nodes."
+            "Nodes saved in duct: InfiniBand (pub) with 9 processes on 5 nodes is as fast as GigE (pub) with 16 "
+            "processes on 8 nodes. The saving is 7 processes and 3 nodes."
         )
 
     def test_saved_processes_have_the_range_of_the_equivalent(self, duct):
@@ -80,8 +80,8 @@ class TestDuct:
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
         sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
         assert sentences.endswith(
-            ". GigE (pub) with 8 processes has only 7.7 % less speedup. InfiniBand (pub) saves "
-            f"{saving} compared with these 8 processes."
+            ". The speedup of GigE (pub) with 8 processes is only 7.7 % below the highest speedup of GigE (pub). "
+            f"At the speed of GigE (pub) with 8 processes, InfiniBand (pub) saves {saving}."
         )
 
     def test_where_more_processes_stop_paying(self, duct):

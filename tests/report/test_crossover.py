@@ -75,14 +75,14 @@ def test_without_a_change_of_order_there_is_no_crossover():
     [
         (
             ("a", "a", "a"),
-            "All compared interconnects have equal nodes: a. Differences in speed may come from the interconnects or from "
-            "software.",
+            "All compared interconnects ran on the same type of node: a. Differences in speed may come from the "
+            "interconnects or from software.",
         ),
         (("a", "b", "b"), "The compared systems differ in their nodes and in their interconnects."),
         (
             ("a", "a", "b"),
-            "late and early have equal nodes: a. Differences in speed may come from the interconnects or from "
-            "software. Every other compared system has a different type of nodes than early.",
+            "late and early ran on the same type of node: a. Differences in speed may come from the interconnects or "
+            "from software. Every other compared system has a different type of nodes than early.",
         ),
         (
             ("a", "a", None),

@@ -207,13 +207,12 @@ def system_sentences(improvement: pd.DataFrame, content: Content) -> list[str]:
         for other, names in others.items():
             if other == node:
                 sentences.append(
-                    f"{listed([baseline, *names])} have equal nodes: {node}. The comparison is between "
-                    "interconnects and their software."
+                    f"{listed([baseline, *names])} ran on the same type of node: {node}. {SOFTWARE}"
                 )
             else:
                 sentences.append(
-                    f"{baseline} ran on {node} nodes. {listed(names)} ran on {other} nodes. The compared "
-                    "systems therefore also differ in processor, cores or price."
+                    f"{baseline} ran on {node} nodes. {listed(names)} ran on {other} nodes. Differences in "
+                    "speed may come from the nodes or from the interconnects."
                 )
     return sentences
 
@@ -233,14 +232,14 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
         )
     equal = [line for line, other in zip(compared, types, strict=True) if other == baseline]
     if len(equal) == len(compared):
-        return f"All compared interconnects have equal nodes: {baseline}. {SOFTWARE}"
+        return f"All compared interconnects ran on the same type of node: {baseline}. {SOFTWARE}"
     if not equal:
         return "The compared systems differ in their nodes and in their interconnects."
     names = named_or_counted(map(labels.compared, equal))
     name = labels.baseline(equal[0])
     return (
-        f"{names} and {name} have equal nodes: {baseline}. {SOFTWARE} Every other compared system has "
-        f"a different type of nodes than {name}."
+        f"{names} and {name} ran on the same type of node: {baseline}. {SOFTWARE} Every other compared system "
+        f"has a different type of nodes than {name}."
     )
 
 
