@@ -100,7 +100,7 @@ def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str
     scaling = tables["scaling"]
     sentences = [WEAK_WORDS if labels.weak else STRONG_WORDS]
     if (scaling["unit"] == NODES).any():
-        sentences.append("Cases that are compared by nodes use nodes instead of cores.")
+        sentences.append("If a case is compared by nodes, nodes replace cores in all formulas.")
     if scaling["oversubscription"].nunique() > 1:
         sentences.append("All oversubscription levels have the same reference.")
     if len(tables["improvement"]):
@@ -274,7 +274,10 @@ def _invalid_table(runs: pd.DataFrame, labels: Labels) -> Block:
         texts("First", str, "first"),
         texts("Reason", str, "reason"),
     ]
-    caption = "Invalid and outdated runs. Each row has one case and one reason. File runs.csv has every run."
+    caption = (
+        "Invalid and outdated runs. Each row counts the runs of a case with the same reason. File runs.csv "
+        "has every run."
+    )
     if len(lines) > MOST_INVALID:
         caption += f" The table shows the first {MOST_INVALID} of {len(lines)} rows."
     return line_table(caption, fields, lines[:MOST_INVALID])

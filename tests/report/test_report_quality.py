@@ -112,7 +112,7 @@ class TestDrift:
         _, tables, facts = make_whole_study(runs[runs["block"].isna() | (runs["block"] <= 5)])
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
         assert text.startswith(
-            "The runs are too few to show drift: 14 points with at most 5 blocks each. Even steadily"
+            "Nodeworth cannot detect drift at 14 points, because each point has at most 5 blocks. Kendall's test"
         )
 
 

@@ -29,8 +29,9 @@ def fastest_section(content: Content) -> Section | None:
     blocks: list[Block] = []
     if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
         text = (
-            "In some comparisons, all runs of one interconnect were made before all runs of the other. Other "
-            "interconnects may then be the fastest."
+            "In some comparisons, all runs of one interconnect came before all runs of the other "
+            "interconnect. In these comparisons, changes over time may make the slower interconnect appear "
+            "faster."
         )
         blocks.append(bullets([text]))
     blocks.append(winners_table(won, labels, has_several(content.tables["scaling"]["n"])))
@@ -79,7 +80,10 @@ def winners_table(won: pd.DataFrame, labels: Labels, several_runs: bool = False)
             f"interconnect at up to {formats.percent(100 * ALPHA, places=0)} of the tested counts."
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
-        caption += f" Nodeworth needs {FEWEST} blocks to find other interconnects that may be the fastest."
+        caption += (
+            f" Only at counts with at least {FEWEST} blocks, Nodeworth tests whether another interconnect "
+            "may be the fastest."
+        )
     if several_runs:
         caption += f" {RATIOS_OF_RUNS}"
     if rows["lead_low"].notna().any():

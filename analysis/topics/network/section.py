@@ -30,9 +30,10 @@ from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
 METHOD = (
     "The latency of a ping-pong is half a round trip. The latency of an exchange or of a collective "
-    "operation is its whole time. Bandwidth counts the bytes of all messages in flight. Curves are medians "
-    "over the batches of a run, and then over runs. Nodeworth compares only curves of the same kind: "
-    "measured, emulated, simulated or published."
+    "operation is the time of the complete operation. Bandwidth is the number of bytes that all processes "
+    "send within the latency, divided by the latency. The value of a run is the median over its batches. A "
+    "curve shows the medians over the runs. Nodeworth compares only curves of the same kind: measured, "
+    "emulated, simulated or published."
 )
 _POINT = ["benchmark", "processes", "oversubscription"]
 
@@ -141,11 +142,12 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
         texts("Quicker again from", sizes, "drops"),
     ]
     caption = (
-        "Key numbers of each curve, at 0 bytes and at powers of two. N/2 is the size at which the bandwidth "
-        "reaches half of the peak. Column “Loses from” shows the size from which the bandwidth stays 5 % or "
-        "more below the peak. Column “Another protocol from” lists sizes at which the time jumps 25 % or "
-        "more above the line through the smaller sizes. Column “Quicker again from” lists sizes that take at "
-        "least 10 % less time than the previous size."
+        "Key numbers of each curve, from message sizes of 0 bytes and powers of two. N/2 is the size at "
+        "which the bandwidth reaches half of the peak. From the size in column “Loses from”, the bandwidth "
+        "stays more than 5 % below the peak. At the sizes in column “Another protocol from”, a message "
+        "takes over 25 % more time than expected. The expected time continues the line through the two "
+        "next smaller sizes. At the sizes in column “Quicker again from”, a message takes over 10 % less "
+        "time than at the next smaller size."
     )
     if ((heads["kind"] == "emulated") & (heads["percent_of_link"] > 100)).any():
         caption += (

@@ -208,9 +208,9 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     if len(tested) * smallest_p > 1 - labels.facts.settings.level:
         points = counted(len(tested), "point")
         return [
-            f"The runs are too few to show drift: {points} with at most {counted(most_blocks, 'block')} "
-            "each. Even steadily rising times would not be significant in Kendall's test after Holm's "
-            "correction."
+            f"Nodeworth cannot detect drift at {points}, because each point has at most "
+            f"{counted(most_blocks, 'block')}. Kendall's test with Holm's correction needs more blocks per "
+            "point."
         ]
     test = "Kendall's test with Holm's correction"
     ordered = tested.loc[tested["drift_percent"].abs().sort_values(ascending=False).index]

@@ -48,8 +48,8 @@ def _left_out(scaling: pd.DataFrame, labels: Labels) -> list[Block]:
     names = listed(map(labels.case, cases))
     return [
         paragraph(
-            f"This section counts cores. {names} {verb} not shown, because {its} runs are compared by nodes. "
-            "File tables/scaling.csv has the efficiency."
+            f"This section covers only cases that are compared by cores. {names} {verb} not shown, because "
+            f"{its} runs are compared by nodes. File tables/scaling.csv has {its} efficiency."
         )
     ]
 
