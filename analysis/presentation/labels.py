@@ -169,7 +169,9 @@ class Labels:
             coverages = comparisons.loc[comparisons["improvement_low"].notna(), "coverage"].dropna()
             if len(coverages) and coverages.min() < self.facts.settings.level - 0.005:
                 least = exact(round(100 * coverages.min(), 1))
-                sentences.append(f"Comparisons of few runs have intervals of at least {least}{THIN}%")
+                sentences.append(
+                    f"Intervals of comparisons with few runs have a confidence of at least {least}{THIN}%"
+                )
         if any("simulated" in kind for kind in kinds):
             sentences.append(f"Simulated values have {BAND} instead")
         return ". ".join(filter(None, sentences))
@@ -190,7 +192,7 @@ class Labels:
         if not differs:
             return ""
         end = ", depending on the number of runs" if len(shares) > 1 else ""
-        return f"Times have {' to '.join(shares)}{THIN}% intervals{end}"
+        return f"Intervals of times have a confidence of {' to '.join(shares)}{THIN}%{end}"
 
     def times(self, rows: pd.DataFrame) -> str:
         """Name the times of `rows` for a caption: medians over blocks, or simulated times."""

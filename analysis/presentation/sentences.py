@@ -104,9 +104,9 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> tuple[list[str
         else:
             site_references.append(f"The {run} takes {time}.")
     if site_references:
+        which = "" if unit_of(scaling) == NODES else " without a serial run"
         sentences.append(
-            f"{speedup} is relative to the run with the fewest processes of the same site. There is no "
-            "serial run."
+            f"{speedup} at a site{which} is relative to the site's run with the fewest {unit_of(scaling)}."
         )
     return sentences, site_references
 

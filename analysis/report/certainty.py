@@ -50,6 +50,8 @@ CONDITIONS = {
     "row": ("no start times", "the runs were independent and the runs of the interconnects alternated"),
 }
 """What each sort of imported data has, and what verdicts on the data assume about the runs."""
+SHOWN = "shows which interconnect is faster", "show which interconnect is faster"
+"""State of decided comparisons, for one comparison and for several."""
 SINGLE_RUN = (
     "has a single run on one side, so chance may explain the difference",
     "have a single run on one side, so chance may explain the differences",
@@ -82,7 +84,8 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     if not comparisons:
         return f"{text}."
     if not undecided:
-        return f"{text}. All {'other ' if of_one_run else ''}comparisons with a baseline are decided."
+        which = f"All {'other ' if of_one_run else ''}comparisons with a baseline"
+        return f"{text}. {which} show which interconnect is faster."
     reasons = [_why_undecided(line, tables.get("precision"), facts) for line in undecided]
     verb = "is" if len(undecided) == 1 else "are"
     which = f"{len(undecided)} of {counted(len(comparisons), 'comparison')}"
@@ -145,7 +148,7 @@ def _count_decided(comparisons: Sequence[Line], baselines: str) -> str:
     decided = [line for line in comparisons if direction(line)]
     of_one_run = sum(map(has_one_figure_each, decided))
     numbers = {
-        ("is decided", "are decided"): len(decided) - of_one_run,
+        SHOWN: len(decided) - of_one_run,
         ("is undecided", "are undecided"): len(comparisons) - len(decided),
         SINGLE_RUN: of_one_run,
     }

@@ -96,8 +96,8 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
     counts = [references[f"reference_{name}"] for name in references["unit"].unique()]
     ends = [formats.whole(getattr(pd.concat(counts), end)()) for end in ("min", "max")]
     return (
-        f"{start} the fewest {unit} that were run at each site: {formats.spanned(*ends)}. Compare times, not "
-        f"{labels.speedup}, between sites."
+        f"{start} the run with the fewest {unit} of the same case and site: {formats.spanned(*ends)} {unit}. "
+        f"Compare times, not {labels.speedup}, between sites."
     )
 
 

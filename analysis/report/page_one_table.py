@@ -88,7 +88,7 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         caption += f" {RATIOS_OF_RUNS}"
     if len(order) > MOST_ROWS:
         more = len(order) - MOST_ROWS
-        caption += f" The tables of the cases have {counted(more, 'more curve')}."
+        caption += f" This table omits {counted(more, 'curve')}. The tables of the cases show all curves."
     return table(caption, columns, groups)
 
 

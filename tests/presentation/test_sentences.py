@@ -79,7 +79,7 @@ class TestReference:
         ]
         printed, of_sites = sentences.reference_sentences(table("scaling", *rows), LABELS)
         assert plain(printed) == [
-            "Speedup is relative to the run with the fewest processes of the same site. There is no serial run."
+            "Speedup at a site without a serial run is relative to the site's run with the fewest processes."
         ]
         assert plain(of_sites) == [
             "The run over InfiniBand with 2 processes takes 12.0 s.",

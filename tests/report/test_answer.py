@@ -420,8 +420,8 @@ class TestSeveralCases:
         slower = {str(count): 1.1 * seconds for count, seconds in SLOW.items()}
         sentences = self.faster(**slower)
         assert sentences == (
-            "Which is faster: InfiniBand is 90 % faster than GigE at 16 processes, where the baseline is fastest in "
-            "duct, 1 of the 2 measured cases (one run each)."
+            "Which is faster: InfiniBand is 90 % faster than GigE in duct, 1 of the 2 measured cases, at 16 "
+            "processes, where the baseline is fastest (one run each)."
         )
 
 

@@ -265,23 +265,23 @@ def _fastest_over(
             by_name.setdefault(labels.compared(line), []).append(line)
     best = max(by_name, key=lambda name: len(by_name[name]))
     best_lines = by_name.pop(best)
-    where, remarks = _at(best_lines), []
+    place, remarks = "", []
     number_of_cases = cases.nunique()
     if number_of_cases > 1:
         kind = side(str(best_lines[0]["kind"]), 1)
         all_cases = _cases(cases, facts, f"{kind} case")
         if len(best_lines) == 1:
-            where += f" in {labels.case(best_lines[0]['case'])}, 1 of the {all_cases}"
+            place = f" in {labels.case(best_lines[0]['case'])}, 1 of the {all_cases},"
         elif len(best_lines) == number_of_cases:
             count = formats.whole(number_of_cases)
-            where += f" in {all_cases.replace(count, formats.all_of(number_of_cases), 1)}"
+            place = f" in {all_cases.replace(count, formats.all_of(number_of_cases), 1)}"
         else:
-            where += f" in {len(best_lines)} of the {all_cases}"
+            place = f" in {len(best_lines)} of the {all_cases}"
     untested = sum(map(has_one_figure_each, best_lines))
     if untested:
         remarks.append("one run each" if untested == len(best_lines) else f"{untested} of them one run each")
     percent = percents(line["improvement_percent"] for line in best_lines)
-    text = f"{best} is {percent} {word} than {baseline} {where}"
+    text = f"{best} is {percent} {word} than {baseline}{place} {_at(best_lines)}"
     text += f" ({', '.join(remarks)})" if remarks else ""
     if not by_name:
         return text
