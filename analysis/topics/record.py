@@ -106,7 +106,9 @@ def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str
     if len(tables["improvement"]):
         sentences.append("Improvement is the time of the baseline / the time of the interconnect − 1.")
     if scaling["speedup_low"].notna().any():
-        sentences.append("tables/peaks.csv lists all counts that may be the peak.")
+        sentences.append(
+            f"File tables/peaks.csv lists all counts that may have the highest {labels.speedup}."
+        )
     return sentences
 
 
@@ -123,7 +125,7 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
         "A block has one run of every interconnect. The case, the count and the oversubscription level are "
         "the same for all runs of a block. Nodeworth makes the runs of a block one after another, in random "
         f"order. Every point has {span}{counted(most, 'valid block')}."
-        f"{_seed_sentence('order and of the bootstrap', study)}"
+        f"{_seed_sentence('random order and of the bootstrap', study)}"
     )
 
 
@@ -179,7 +181,7 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     text += f"{labels.confidence}. "
     if blocks.empty:
         return f"{text}{ALONE_WORDS}"
-    text += "The bootstrap draws whole sweeps. A sweep is one block of every count. "
+    text += "A sweep consists of one block at each count. The bootstrap resamples whole sweeps. "
     text += coverage_sentence(int(blocks.min()))
     return text if alone_with_draws.empty else f"{text} {ALONE_WORDS}"
 
@@ -205,7 +207,7 @@ def _test_sentences(content: Content) -> str:
         )
     return (
         f"{text} The estimate and the interval of a comparison come from the same test. If the "
-        "runs determine the compared count, each permutation of the test chooses the count again. "
+        "runs determine the compared count, the p-value accounts for the choice of this count. "
         "Holm's correction covers all p-values of a table. A verdict of “faster” or “slower” requires a "
         f"p-value of at most {formats.exact(content.facts.all_settings().alpha)} and an interval on one side "
         "of 0."

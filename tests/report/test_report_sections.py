@@ -231,7 +231,7 @@ class TestPoorStudies:
         report = make_report(*make_study(make_runs(1)), [])
         sentences = plain(report)
         assert "medians over blocks" not in sentences and "Each time is a single sample" in sentences
-        assert "may be the peak" not in sentences
+        assert "may have the highest" not in sentences
         assert "p is the p-value" not in plain(part(report, "improvement"))
 
     def test_an_interconnect_at_two_sites_counts_once(self):
@@ -276,7 +276,7 @@ class TestPoorStudies:
         runs, tables, facts = study
         sentences = plain(part(make_report(runs.assign(foreign_cores=0.5), tables, facts, []), "words"))
         valid = int(runs["valid"].sum())
-        assert f"Other programs disturbed {valid} of {valid} valid runs: " in sentences
+        assert f"Other programs disturbed {valid} of {valid} valid runs. " in sentences
         assert re.search(
             rf"{len(runs) - valid} of {len(runs)} runs? (is|are) invalid and left out", sentences
         )

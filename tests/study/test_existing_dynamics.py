@@ -57,7 +57,8 @@ def test_a_run_input_runs_as_it_is_and_its_runs_agree(tmp_path):
     make_case(Existing("box", source, 30, False, Path("mine.yaml")), tmp_path / "cases", True, 300)
     case = load_case("box", tmp_path / "cases")
     assert source.read_bytes() == content and (case.folder / "topol.tpr").read_bytes() == content
-    assert f"Timed runs make 30 steps; the input states {water.parameters['steps']}." in case.description
+    asked = water.parameters["steps"]
+    assert f"Each timed run makes 30 steps. The input asks for {asked} steps." in case.description
     assert "non-bonded forces are computed on CPUs, so that no GPU is used" in case.description
     prepare(case, 1, tmp_path / "1")
     prepare(case, 2, tmp_path / "2", tmp_path / "1")
@@ -117,7 +118,8 @@ def test_an_input_with_its_files_runs_as_it_is_and_its_runs_agree(tmp_path):
         "in.melt",
         "pair.txt",
     ]
-    assert case.parameters["steps"] == 60 and "make 60 steps; the input states 60." in case.description
+    assert case.parameters["steps"] == 60
+    assert "makes 60 steps. The input asks for 60 steps." in case.description
     prepare(case, 1, tmp_path / "1")
     prepare(case, 2, tmp_path / "2", tmp_path / "1")
     expected = reference_answer(case, tmp_path / "1", 300)

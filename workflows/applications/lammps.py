@@ -179,7 +179,7 @@ class LAMMPS(Application):
             program="LAMMPS",
             settings={"as_is": True, "read": {}},
             parameters={},
-            changes=(f"run {runs[0]} is now run with the number of steps", "no log file is written"),
+            changes=(f"command run {runs[0]} now has the number of timed steps", "no log file is written"),
             steps=int(runs[0]),
             steps_key="steps",
             serial_seconds=_SECONDS,

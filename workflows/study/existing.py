@@ -239,14 +239,20 @@ def _write_case(
     memory: float,
 ) -> None:
     """Write the case.yaml of a copy."""
-    made = f" Timed runs make {steps} steps; the input states {adopted.steps}." if adopted.steps else ""
-    changes = f" In Nodeworth's copy, {'; '.join(adopted.changes)}." if adopted.changes else ""
+    made = (
+        f" Each timed run makes {steps} steps. The input asks for {adopted.steps} steps."
+        if adopted.steps
+        else ""
+    )
+    changes = (
+        f" Nodeworth prepared its copy of the input: {'; '.join(adopted.changes)}." if adopted.changes else ""
+    )
     document = {
         "application": name,
         "title": given.name[:60],
         "description": (
-            f"{adopted.program} runs {given.path}.{made}{changes} Each run is compared with the serial run: "
-            "runs that count are consistent, which does not show that they are right."
+            f"{adopted.program} runs {given.path}.{made}{changes} Nodeworth compares the results of each "
+            "run with the results of the serial run. Consistent results may still be wrong."
         ),
         "stands_for": "an input of the user",
         "size": SIZE_OF_USERS,

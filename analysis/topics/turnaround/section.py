@@ -17,9 +17,10 @@ from analysis.topics.turnaround.advice import NOTED, per_node, with_notes
 from analysis.topics.turnaround.packing import Queue
 
 GOALS = (
-    "The best count depends on the goal. “One user” needs the shortest time per job. “Queue” needs the most "
-    "jobs per day at an efficiency of {efficiency} or more. “Shared machine” needs the shortest time per "
-    "job at an efficiency of {efficiency} or more. “{jobs}” needs the earliest end of the last job."
+    "The best number of processes depends on the goal. Goal “One user” is the shortest time per job. Goal "
+    "“Queue” is the most jobs per day at an efficiency of {efficiency} or more. Goal “Shared machine” is the "
+    "shortest time per job at an efficiency of {efficiency} or more. Goal “{jobs}” is the earliest end of "
+    "the last job."
 )
 GOAL_TITLES = {"one user": "One user", "queue": "Queue", "shared machine": "Shared machine"}
 """Titles of goals. The goal that is not listed is a number of jobs."""
@@ -110,7 +111,7 @@ def _advice_sentences(advice: pd.DataFrame, labels: Labels) -> list[str]:
             verb = "complete" if goal == "queue" else "take"
             verb += "s" if len(names) in (1, len(rows)) else ""
             clauses.append(f"{who} {verb} {result} with {way}." if result else f"{way} over {who}.")
-            clauses += [f"Processes that may be as good: {as_good}."] if as_good else []
+            clauses += [f"Process counts that may be as good as this count: {as_good}."] if as_good else []
         sentences.append(f"{subject}: {' '.join(clauses)}")
     return sentences
 
