@@ -163,9 +163,8 @@ def lowest_price_title(prices: pd.DataFrame, labels: Labels) -> str:
     size = compared_size(prices)
     rows = prices if size is None else prices[prices["nodes"] == size]
     line = rows.nsmallest(1, "price_per_node").iloc[0].to_dict()
-    where = "every number of nodes" if size is None else nodes(size)
     price = priced(line, "price_per_node")
-    return f"{offer_name(line, labels)} has the lowest price per node: {price} at {where}"
+    return f"{offer_name(line, labels)} has the lowest price per node: {price}{_at_size(size)}"
 
 
 def price_key_figures(prices: pd.DataFrame, labels: Labels) -> list[KeyFigure]:
@@ -187,10 +186,17 @@ def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:
     for _, rows in labels.in_order(prices, "interconnect").groupby(OFFER, dropna=False, sort=False):
         with_size = rows[rows["nodes"].notna()]
         smallest_and_largest = with_size.iloc[[0, -1]] if len(with_size) else rows.head(1)
-        prices_at_sizes = []
-        for row in smallest_and_largest.drop_duplicates().to_dict("records"):
-            size = "every number of nodes" if is_missing(row["nodes"]) else nodes(row["nodes"])
-            prices_at_sizes.append(f"{priced(row, 'price_per_node')} at {size}")
+        prices_at_sizes = [
+            f"{priced(row, 'price_per_node')}{_at_size(row['nodes'])}"
+            for row in smallest_and_largest.drop_duplicates().to_dict("records")
+        ]
         name = offer_name(rows.iloc[0].to_dict(), labels)
         sentences.append(f"{name}: the price per node is {listed(prices_at_sizes)}.")
     return sentences
+
+
+def _at_size(number_of_nodes: float | None) -> str:
+    """State to which number of nodes a price applies; a price without a number applies to all."""
+    if number_of_nodes is None or is_missing(number_of_nodes):
+        return ", independent of the number of nodes"
+    return f" at {nodes(number_of_nodes)}"

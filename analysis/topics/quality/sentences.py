@@ -177,7 +177,7 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     text = (
         f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}. The log time of an "
         "outlier is more than 1.5 interquartile ranges beyond the quartiles of its point. Estimates include "
-        f"outliers. The {which} is {deviation} from the median of its point: "
+        f"outliers. The {which} deviates by {deviation} from the median of its point: "
         f"{point_name(farthest, labels)}, {farthest['name']}."
     )
     return [text + _disturbed_outliers_sentence(outliers, runs)]
