@@ -53,8 +53,8 @@ CONDITIONS = {
 SHOWN = "shows which interconnect is faster", "show which interconnect is faster"
 """State of decided comparisons, for one comparison and for several."""
 SINGLE_RUN = (
-    "has a single run on one side, so chance may explain the difference",
-    "have a single run on one side, so chance may explain the differences",
+    "rests on a single run of one interconnect, so chance may explain the difference",
+    "rest on a single run of one interconnect, so chance may explain the differences",
 )
 """What follows from a single run, for one comparison and for several."""
 MINUTE = 60
@@ -74,10 +74,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     text = f"How sure: {_results_rest_on(runs)}{count_runs(runs)}{_unknown_turns(comparisons, Labels(facts))}"
     of_one_run = sum(map(has_one_figure_each, comparisons))
     if comparisons and of_one_run == len(comparisons):
-        return (
-            f"{text}. Every comparison has a single run on one side, so chance may explain the difference. "
-            "Repeated runs would settle the comparisons."
-        )
+        return f"{text}. Every comparison {SINGLE_RUN[0]}. Repeated runs would settle the comparisons."
     if of_one_run:
         text += f". {counted(of_one_run, 'comparison')} {SINGLE_RUN[of_one_run > 1]}"
     undecided = [line for line in comparisons if not direction(line)]

@@ -163,10 +163,10 @@ class TestPoorStudies:
 
     def test_one_block_has_no_intervals(self):
         report = whole(make_study(make_runs(1, cases=("elbow",))))
-        assert "a single run on one side, so chance may explain the difference" in plain(
+        assert "a single run of one interconnect, so chance may explain the difference" in plain(
             part(report, "answer")
         )
-        assert "a single run on one side, so chance may explain the difference" in plain(
+        assert "a single run of one interconnect, so chance may explain the difference" in plain(
             part(report, "words")
         )
         assert "There are no tests." in plain(part(report, "method"))
