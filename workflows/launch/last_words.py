@@ -75,8 +75,8 @@ def error_line(errors: str) -> str | None:
     ]
     if fatal:  # ranks print at the same time, so one message may cut another
         return next((text for text in fatal if "-->" not in text), fatal[0])
-    if gromacs := gromacs_error(untagged):
-        return gromacs
+    if reason := gromacs_error(untagged):
+        return reason
     for cause in _CAUSES:
         place = next((index for index, line in enumerate(lines) if cause.fullmatch(line)), None)
         if place is not None:
