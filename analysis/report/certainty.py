@@ -132,9 +132,10 @@ def how_sure_in_short(
         text += f". The title compares the two interconnects with the most points: {p}"
         text += f". This comparison is undecided: {reason}" if reason else ""
     text += _unknown_turns(comparisons, labels)
-    if inseparable := sum(line["verdict"] == INSEPARABLE for line in comparisons):
-        verb = "has" if inseparable == 1 else "have"
-        text += f". {counted(inseparable, 'undecided comparison')} {verb} no verdict, because {ONE_FIRST}"
+    if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
+        cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")
+        which = counted(len(inseparable), "comparison")
+        text += f". In {cases}, {which} cannot be decided, because {ONE_FIRST}"
     compared = [line for line in comparisons if as_float(line["blocks"]) > 1]
     with_verdict = [line for line in compared if line["verdict"] != INSEPARABLE] or compared
     return f"{text}.{_bases(valid, {line['case'] for line in with_verdict}, labels)}"
@@ -193,8 +194,8 @@ def _unknown_turns(comparisons: Sequence[Line], labels: Labels) -> str:
     of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, sorted(cases)), 'case')}"
     return (
         f". The data{of_cases} do not show whether the runs of the interconnects alternated. If the "
-        "runs did not alternate, changes of the systems over time may explain differences in speed, nodes "
-        "saved and cost"
+        "runs did not alternate, changes of the systems over time may explain the differences in speed and "
+        "cost, and the number of nodes saved"
     )
 
 

@@ -104,7 +104,7 @@ def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str
     if scaling["oversubscription"].nunique() > 1:
         sentences.append("All oversubscription levels have the same reference.")
     if len(tables["improvement"]):
-        sentences.append("Improvement is the time of the baseline / the time of the interconnect − 1.")
+        sentences.append("Improvement is (time of the baseline / time of the interconnect) − 1.")
     if scaling["speedup_low"].notna().any():
         sentences.append(
             f"File tables/peaks.csv lists all counts that may have the highest {labels.speedup}."

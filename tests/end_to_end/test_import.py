@@ -29,7 +29,7 @@ def test_the_published_gamess_table(study_folder):
     assert best.idxmax() == "myrinet_tcp"
     assert best["myrinet_tcp"] == pytest.approx(5823 / 1279)
     assert (results / "report.pdf").stat().st_size > 10_000
-    assert "the fastest network does not make the fastest run" in (results / "report.json").read_text()
+    assert "The fastest network does not make the fastest run" in (results / "report.json").read_text()
 
 
 def test_published_figures_without_times(study_folder):

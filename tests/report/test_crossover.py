@@ -82,7 +82,7 @@ def test_without_a_change_of_order_there_is_no_crossover():
         (
             ("a", "a", "b"),
             "late and early ran on the same type of node: a. Differences in speed may come from the interconnects or "
-            "from software. Every other compared system has a different type of nodes than early.",
+            "from software. All other compared systems ran on a different type of node than early.",
         ),
         (
             ("a", "a", None),

@@ -347,12 +347,12 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
         "USD. swift" in text
     )
     assert (
-        "swift has the cheapest run of at most 15 s. The run with 3 nodes costs 0.0333 [0.0222, 0.0444] USD and "
-        "has a median time of 13.3 [13.3, 13.3] s." in text
+        "swift has the cheapest run of at most 15 s. This run needs 3 nodes and costs 0.0333 [0.0222, 0.0444] USD, at "
+        "a median time of 13.3 [13.3, 13.3] s." in text
     )
     assert "The other system exceeds 15 s at every measured number of nodes." in text
     assert "No run takes at most 1 s within the measured ranges of nodes." in text
-    assert "swift has the fastest run of at most 0.04 USD. The run with 5 nodes" in text
+    assert "swift has the fastest run of at most 0.04 USD. This run needs 5 nodes" in text
     prices, asked, others = blocks(made, "table")
     assert cells(prices)[1][:2] == ["swift", "3.00 [2.00, 4.00]"]
     assert asked["groups"][0]["title"] == "In at most 15\u202fs"
@@ -360,8 +360,8 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     page = Page(content, find_contests(content.tables, []))
     (first,) = headline(page).sentences
     assert plain(first).startswith(
-        "Cost of a run of duct, without start-up: swift has the cheapest run of at most 15 s. The run with 3 nodes "
-        "costs "
+        "Cost of a run of duct, without start-up: swift has the cheapest run of at most 15 s. This run needs 3 "
+        "nodes and costs "
     )
 
 

@@ -238,8 +238,8 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
     names = named_or_counted(map(labels.compared, equal))
     name = labels.baseline(equal[0])
     return (
-        f"{names} and {name} ran on the same type of node: {baseline}. {SOFTWARE} Every other compared "
-        f"system has a different type of nodes than {name}."
+        f"{names} and {name} ran on the same type of node: {baseline}. {SOFTWARE} All other compared "
+        f"systems ran on a different type of node than {name}."
     )
 
 

@@ -81,8 +81,8 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     has_intervals = best_models[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
     brackets = f" Brackets contain {labels.intervals(best_models)}." if has_intervals else ""
     caption = (
-        f"The best model of each curve.{brackets} {MISSING} means that the model does not define the "
-        f"quantity of the column. The last column shows the predicted {labels.speedup} at the count of "
+        f"The best model of each curve.{brackets} A dash ({MISSING}) means that the model does not define "
+        f"the quantity of the column. The last column shows the predicted {labels.speedup} at the count of "
         "column “Predicted to”. File tables/models.csv has all models."
     )
     lines = labels.lines(best_models, "case", "interconnect")

@@ -93,12 +93,12 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
         verb = "takes" if in_time else "costs"
         return f"No run {verb} at most {limit} within the measured ranges of nodes."
     rank = "cheapest" if in_time else "fastest"
-    text = f"{labels.curve(best)} has the {rank} run of at most {limit}. The run {_detail(best)}."
+    text = f"{labels.curve(best)} has the {rank} run of at most {limit}. This run {_detail(best)}."
     if best["note"] == LAST:
         text += f" {_is_largest(best, labels)}"
     reached = [line for line in others if not is_missing(line["seconds"])]
     if reached:
-        text += f" The second {rank} system is {labels.curve(reached[0])}. A run {_detail(reached[0])}."
+        text += f" The second {rank} system is {labels.curve(reached[0])}. Its run {_detail(reached[0])}."
     elif others:
         rivals = "The other system exceeds" if len(others) == 1 else "All other systems exceed"
         text += f" {rivals} {limit} at every measured number of nodes."
@@ -108,7 +108,7 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
 def _detail(line: Line) -> str:
     """Write the nodes, cost and time of a choice, with their intervals."""
     cost = f"{money(line['cost'])}{cost_interval(line)}{SPACE}{line['currency']}"
-    return f"with {needed_nodes(line)} costs {cost} and has a {time_of_choice(line)}"
+    return f"needs {needed_nodes(line)} and costs {cost}, at a {time_of_choice(line)}"
 
 
 def time_of_choice(line: Line) -> str:

@@ -142,7 +142,7 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     caption = (
         "Column “Cores” shows the cores for all jobs together. Columns “One user” and “Shared machine” show "
         "the processes to use and the time per job. Column “Queue” shows the processes per job and the jobs "
-        f"per day. Column “{jobs}” shows the time for all jobs."
+        f"per day. Column “{jobs}” shows the time until all jobs are finished."
     )
     groups: dict[str, list] = {}
     keys = ["case", "interconnect", "kind", "available_cores"]
