@@ -141,7 +141,7 @@ def test_dependent_runs_without_blocks_are_not_called_different(tmp_path):
     assert line["improvement_low"] < 0 < line["improvement_high"]
     assert line["verdict"] == "not distinguishable"
     assert line["effective_blocks"] < 15 and line["lag_one_correlation"] > 0.5
-    assert "2 unpaired comparisons have wider intervals" in results.says("quality")
+    assert "widens the intervals of 2 unpaired comparisons" in results.says("quality")
 
 
 WANDERS = 2
