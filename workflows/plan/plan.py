@@ -144,7 +144,8 @@ def _recorded_times(asked: Asked, paths: StudyPaths) -> dict[str, float]:
     digests = {name: digest(asked.cases[name]) for name in asked.never_run}
     runs: dict[str, list[tuple[int, float]]] = {}
     for _, record in read_all(paths) if digests else ():
-        if record.valid and record.inputs.get("case") == digests.get(record.case):
+        is_current = record.inputs.get("case") == digests.get(record.case)
+        if record.valid and record.seconds is not None and is_current:
             runs.setdefault(record.case, []).append((record.processes, record.seconds))
     return {name: math.prod(min(recorded)) for name, recorded in runs.items()}
 

@@ -11,7 +11,7 @@ from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
-from analysis.runs.frames import Line, percent_interval
+from analysis.runs.frames import Line, as_lines, percent_interval
 from analysis.runs.runs import DISTURBED_CORES, timed_rows
 from analysis.runs.settings import SHORT_SECONDS_OF_USERS, SIZE_OF_USERS
 from analysis.topics.quality.tables import (
@@ -171,7 +171,7 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     if outliers.empty:
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
     outliers = outliers.assign(name=run_names(repetitions))
-    farthest = outliers.loc[(outliers["relative_seconds"] - 1).abs().idxmax()].to_dict()
+    farthest = max(as_lines(outliers), key=lambda line: abs(line["relative_seconds"] - 1))
     deviation = formats.percent(100 * (farthest["relative_seconds"] - 1), signed=True)
     verb, which = ("is an outlier", "outlier") if len(outliers) == 1 else ("are outliers", "largest outlier")
     text = (

@@ -104,7 +104,7 @@ def _advice_sentences(advice: pd.DataFrame, labels: Labels) -> list[str]:
             as_good = "" if is_missing(line["not_told_apart"]) else line["not_told_apart"]
             name = labels.interconnect(line["interconnect"], str(kind))
             names_of_advice.setdefault((_way(line), _result(line), as_good), []).append(name)
-        subject = GOAL_TITLES.get(str(goal), goal) + (f", {kind} runs" if several_kinds else "")
+        subject = GOAL_TITLES.get(str(goal), str(goal)) + (f", {kind} runs" if several_kinds else "")
         clauses = []
         for (way, result, as_good), names in names_of_advice.items():
             who = "every interconnect" if 1 < len(names) == len(rows) else listed(names)
