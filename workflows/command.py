@@ -229,21 +229,15 @@ def _check_again(again: str | None, words: tuple[str, ...]) -> None:
 
 
 def _start(file: Path, options: tuple[str, ...], here: Path, again: str | None) -> NoReturn:
-    name = read_study(file).name  # report what is wrong in one line, before Snakemake reads the file
+    read_study(file)  # report what is wrong in the file in one line, before Snakemake reads it
     parser, parsed = _parsed(file, options, here)
     if again:
         parsed.config = [*(parsed.config or ()), f"again={again}"]
-    folder = (RESULTS / name).absolute()
-    try:
-        _run(parser, parsed)
-    except SystemExit as end:
-        if isinstance(end.code, str):  # the line that refuses the study
-            _remove_unused(folder)
-        raise
+    _run(parser, parsed)
 
 
 def _remove_unused(folder: Path) -> None:
-    """Remove the folder of a study with only its study file, the lock of its cases and empty folders."""
+    """Remove a folder of results with only a study file, the lock of its cases and empty folders."""
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     if files <= {"study.yaml", "cases/.lock"}:
         shutil.rmtree(folder, ignore_errors=True)
@@ -270,7 +264,8 @@ def _start_written(
     """Write the study that an option stands for, and start it.
 
     A wrong study is refused before the file of an earlier study is replaced. A dry run writes the file into a
-    temporary folder, and sees the results of the working folder there.
+    temporary folder, and sees the results of the working folder there. If Nodeworth refuses a study that has
+    no results yet, it removes the folder that it made.
     """
     _, parsed = _parsed(Path("study.yaml"), options, here)
     folder = Path.cwd()
@@ -283,7 +278,14 @@ def _start_written(
             _link_all_but(file, folder)
             _start(file, options, here, again)
     _print_changes(study, file)
-    _start(write_study(study), options, here, again)
+    results = (RESULTS / study["name"]).absolute()
+    is_new = not results.exists()
+    try:
+        _start(write_study(study), options, here, again)
+    except SystemExit as end:
+        if is_new and isinstance(end.code, str):  # the line that refuses the study
+            _remove_unused(results)
+        raise
 
 
 @contextlib.contextmanager

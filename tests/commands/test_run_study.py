@@ -225,6 +225,18 @@ def test_a_refused_study_leaves_no_empty_results(program, monkeypatch, file):
     assert Path("results/mine").exists() is (file != "cases/.lock")
 
 
+def test_a_study_file_that_the_user_edited_stays_when_it_is_refused(program, monkeypatch):
+    """The pages advise to edit results/NAME/study.yaml. A repeated --command keeps an earlier folder too."""
+    monkeypatch.setattr(command, "args_to_api", lambda *_: sys.exit("nodeworth: refused"))
+    file = Path("results/mine/study.yaml")
+    file.parent.mkdir(parents=True)
+    file.write_text("name: mine\ncases: [cavity-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n")
+    for words in ([str(file)], ["--command", "python3 run.py", "--name", "mine"]):
+        with pytest.raises(SystemExit, match="nodeworth: refused"):
+            main(words)
+        assert file.exists()
+
+
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
