@@ -100,8 +100,8 @@ def _ignored_before(study: Path) -> list[str]:
     """Return the ``ignore`` list of the earlier study file, if any. It names files of earlier output."""
     if not study.exists():
         return []
-    (entry,) = read_yaml(study)["cases"]
-    return list(entry.get("ignore", ()))
+    entries = [entry for entry in read_yaml(study).get("cases", ()) if isinstance(entry, dict)]
+    return [name for entry in entries for name in entry.get("ignore", ())]
 
 
 def _pattern(text: str) -> str:
