@@ -194,8 +194,8 @@ def joined(clauses: Sequence[str], starts: tuple[str, ...]) -> str:
     'the first rises. The second rises. swift stops'
     """
     first, *others = clauses
-    own = (f"{text[0].upper()}{text[1:]}" if text.startswith(starts) else text for text in others)
-    return ". ".join([first, *own])
+    sentences = (f"{text[0].upper()}{text[1:]}" if text.startswith(starts) else text for text in others)
+    return ". ".join([first, *sentences])
 
 
 def named_or_counted(names: Iterable[str], noun: str = "interconnect") -> str:

@@ -233,7 +233,7 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
 
 
 def _other_places(first: Contest, others: Sequence[Contest], labels: Labels) -> str:
-    """Name the case of the other contests; if there are several, or other kinds of runs, say so."""
+    """Name the only case of the other contests; return words for several cases or other kinds of runs."""
     cases = {contest.case for contest in others}
     if first.case in cases:
         return "other results"

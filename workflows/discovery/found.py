@@ -148,14 +148,14 @@ def _indistinguishable(attested: Sequence[tuple[Selectable, PingPong]]) -> list[
     Interconnects of different MPI libraries cannot be confused, nor those inside a node with those between.
     """
     pairs = [
-        f"{first.name} from {second.name}"
-        for (first, one), (second, other) in combinations(attested, 2)
+        f"{first.name} and {second.name}"
+        for (first, of_first), (second, of_second) in combinations(attested, 2)
         if (first.launch["mpi"], first.joins_nodes) == (second.launch["mpi"], second.joins_nodes)
-        and one.transports == other.transports
+        and of_first.transports == of_second.transports
         and all(
-            max(ends[0], other.ranges[quantity][0]) <= min(ends[1], other.ranges[quantity][1])
-            for quantity, ends in one.ranges.items()
+            max(ends[0], of_second.ranges[quantity][0]) <= min(ends[1], of_second.ranges[quantity][1])
+            for quantity, ends in of_first.ranges.items()
         )
     ]
     overlap = "their ranges of latency and bandwidth overlap; narrow attest in their files"
-    return [f"attestation cannot tell {', '.join(pairs)}: {overlap}"] if pairs else []
+    return [f"attestation cannot distinguish {', '.join(pairs)}: {overlap}"] if pairs else []

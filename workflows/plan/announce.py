@@ -138,7 +138,7 @@ def _separate_kinds(plan: Plan) -> list[str]:
 def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
     """Return a line with the recorded runs that no longer count, and with what changed after them.
 
-    A repetition that also has a run of the present version was announced before.
+    Repetitions with a run of the present version are left out: an earlier command announced their change.
     """
     runs, changed = 0, dict[str, None]()
     for repetition in missing:

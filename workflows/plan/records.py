@@ -134,8 +134,8 @@ class Rerun:
     def is_open(self, point: Point, records: Sequence[Record], inputs: Mapping[str, str | None]) -> bool:
         """Whether a repetition of a point still needs the requested run.
 
-        A run of another version of the case, made after the request, fulfils the request. Otherwise the
-        request would be open again after an edit and its undoing.
+        A later run of another version of the case fulfils the request too. Otherwise a request for an edited
+        case would be open again after the edit is undone.
 
         Parameters
         ----------
