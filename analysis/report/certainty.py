@@ -43,13 +43,13 @@ ORIGINS = {
     ),
     "published": "",
 }
-"""How times of each kind came about, unless its name says so."""
+"""Explanation of each kind of runs; empty if the name of the kind explains it."""
 CONDITIONS = {
     "block": ("blocks", "the runs of a block were made together, in no fixed order"),
     "started": ("start times", "the runs were independent"),
     "row": ("no start times", "the runs were independent and the runs of the interconnects alternated"),
 }
-"""What each sort of imported data has, and what verdicts on the data assume about the runs."""
+"""For each sort of imported data: what shows the order of the runs, and the assumption of verdicts."""
 SHOWN = "shows which interconnect is faster", "show which interconnect is faster"
 """State of decided comparisons, for one comparison and for several."""
 SINGLE_RUN = (

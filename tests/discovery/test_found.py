@@ -85,7 +85,9 @@ def test_interconnects_that_attestation_cannot_tell_apart_are_named(tmp_path):
         (over("tcp_mpich", "mpich"), played([10, 200], [50, 900])),
     ]
     line = write_files(Found("n1", {}, measured), tmp_path)[-1]
-    assert line.startswith("attestation cannot distinguish tcp_eth7 and tcp_ib0: their ranges of latency and ")
+    assert line.startswith(
+        "attestation cannot distinguish tcp_eth7 and tcp_ib0: their ranges of latency and "
+    )
 
 
 def test_a_file_that_exists_is_kept(tmp_path):

@@ -205,7 +205,7 @@ def test_a_case_without_threads_is_left_out_with_them_alone():
     assert left.reason == "OpenFOAM has no threads"
     option = replace(DUCT, option=Option("servers", 1, {}))
     _, left_out = points(replace(small_study, processes=(1,), threads=(2,)), {"duct": option}, four)
-    assert left_out[0].reason == "data servers run beside processes of one thread only"
+    assert left_out[0].reason == "data servers need processes with one thread"
 
 
 PLACED = dict(processes=(1, 2, 4), oversubscription=(1,), processes_per_node=(1, 2))

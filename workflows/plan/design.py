@@ -285,7 +285,7 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
     available_cores = interconnect.nodes * interconnect.cores_per_node
     per_process, level = point.running_per_process, point.oversubscription
     if point.threads > 1 and point.servers_per_process:
-        return "data servers run beside processes of one thread only"
+        return "data servers need processes with one thread"
     if interconnect.simulate and (level > 1 or point.servers) and not has_array(case):
         return "a simulated interconnect has a core for each thread, and no servers but in data_servers"
     if interconnect.simulate and sends_beside_mpi(case):
