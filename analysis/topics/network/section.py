@@ -30,10 +30,10 @@ from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
 METHOD = (
     "The latency of a ping-pong is half a round trip. The latency of an exchange or of a collective "
-    "operation is the time of the complete operation. Bandwidth is the number of bytes that all processes "
-    "send within the latency, divided by the latency. The value of a run is the median over its batches. A "
-    "curve shows the medians over the runs. Nodeworth compares only curves of the same kind: measured, "
-    "emulated, simulated or published."
+    "operation is the time of the complete operation. Bandwidth is the sum of the rates of all messages that "
+    "processes send at the same time. The value of a run is the median over its batches. A curve shows the "
+    "medians over the runs. Nodeworth compares only curves of the same kind: measured, emulated, simulated "
+    "or published."
 )
 _POINT = ["benchmark", "processes", "oversubscription"]
 
