@@ -20,7 +20,7 @@ from snakemake.cli import args_to_api, get_argument_parser, parse_args, parse_co
 from snakemake.exceptions import CliException
 
 from workflows.domain import FAILED
-from workflows.errors import GOES_ON, INTERRUPTED, InputError, one_line_errors
+from workflows.errors import INTERRUPTED, InputError
 from workflows.inputs import choose, keys, nearest, read_yaml, whole_number
 from workflows.jobs.profile import missing_config
 from workflows.paths import RESULTS, ROOT, STUDIES, working_folder
@@ -469,8 +469,3 @@ def study_file(name: str, here: Path) -> Path:
         raise InputError(f"{name}: is no study file; study files end in .yaml")
     shipped = sorted(file.stem for file in STUDIES.glob("*.yaml"))
     raise InputError(f"{name}: no such study file{nearest(name, shipped)}; studies: {', '.join(shipped)}")
-
-
-if __name__ == "__main__":
-    with one_line_errors(after_interrupt=GOES_ON):
-        main(sys.argv[1:])

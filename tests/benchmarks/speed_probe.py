@@ -113,7 +113,7 @@ def real(blocks):
         shutil.copytree(ROOT / "cases/mpi4py/matrix_product", case_folder)
         (case_folder / "case.yaml").write_text(yaml.safe_dump(case))
         (folder / "study.yaml").write_text(f"{STUDY}blocks: {blocks}\ncases_folder: {folder}/cases\n")
-        run = [sys.executable, "-m", "workflows.command", f"{folder}/study.yaml"]
+        run = [sys.executable, "-m", "workflows.start", f"{folder}/study.yaml"]
         with loaded_in_phases():
             subprocess.run(
                 [*run, "--directory", name, "--", "results/speed/report.json"], cwd=ROOT, check=True

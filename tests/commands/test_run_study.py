@@ -1,5 +1,7 @@
 """Mistakes on the command line of ``./run-study``."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from snakemake.cli import parse_config
 from workflows import command
 from workflows.command import HELP, main
 from workflows.domain import InputError
-from workflows.errors import GOES_ON, one_line_errors
+from workflows.errors import GOES_ON, INTERRUPTED, one_line_errors
 from workflows.paths import ROOT
 from workflows.study.study import read_study
 
@@ -273,3 +275,19 @@ def test_a_target_that_no_rule_makes_is_one_line(tmp_path):
         "nodeworth: no rule makes 'results/mine/reprt.pdf', did you mean 'results/mine/report.pdf'?; known: "
     )
     assert last.startswith(f"{start}results/mine/bandwidth.json, ") and "Exception" not in done.stderr
+
+
+def test_ctrl_c_during_imports_prints_one_line(tmp_path):
+    """A module with the name of Snakemake sends the signal in the middle of the imports."""
+    (tmp_path / "snakemake.py").write_text(
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
+    )
+    interrupted = subprocess.run(
+        [sys.executable, "-P", "-m", "workflows.start"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    line = f"nodeworth: interrupted; what is recorded is kept{GOES_ON}\n"
+    assert (interrupted.returncode, interrupted.stderr) == (INTERRUPTED, line)

@@ -29,7 +29,7 @@ OPTIONS = ["--config", "blocks=1", "limits={idle_seconds: 0}", "--", "results/mi
 def test_a_program_is_timed_and_its_edited_input_measured_again(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     (tmp_path / "input.txt").write_text("one")
-    command = [sys.executable, "-P", "-m", "workflows.command", *COMMAND, *OPTIONS]
+    command = [sys.executable, "-P", "-m", "workflows.start", *COMMAND, *OPTIONS]
     for text, attempts in (("one", 1), ("one", 1), ("two", 2)):
         (tmp_path / "input.txt").write_text(text)
         done = ran(*command, cwd=tmp_path, timeout=500, PYTHONPATH=str(ROOT))
@@ -45,7 +45,7 @@ def test_a_program_is_timed_and_its_edited_input_measured_again(tmp_path):
 def test_the_last_line_after_a_failed_trial_run_is_its_reason(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM.replace("took", "needed"))
     (tmp_path / "input.txt").write_text("one")
-    command = [sys.executable, "-P", "-m", "workflows.command", *COMMAND, *OPTIONS]
+    command = [sys.executable, "-P", "-m", "workflows.start", *COMMAND, *OPTIONS]
     done = ran(*command, cwd=tmp_path, timeout=500, PYTHONPATH=str(ROOT))
     assert done.returncode != 0
     last = done.stderr.splitlines()[-1]

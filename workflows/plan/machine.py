@@ -125,7 +125,7 @@ def _holder(descriptor: int) -> str:
 
 def _as_typed(words: Sequence[str]) -> str:
     """Return a command line, with ``./run-study`` for Python and the module that it starts."""
-    starts = [index for index, word in enumerate(words) if word == "workflows.command"]
+    starts = [index for index, word in enumerate(words) if word == "workflows.start"]
     return shlex.join(["./run-study", *words[starts[0] + 1 :]] if starts else words)
 
 
@@ -160,7 +160,7 @@ def hold_study(results: Path) -> int:
     return descriptor
 
 
-_SNAKEMAKES = {"snakemake", "workflows.command"}
+_SNAKEMAKES = {"snakemake", "workflows.start"}
 """Names of Snakemake in the command lines of its processes."""
 
 
