@@ -131,7 +131,7 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
             np.full(len(table), "not distinguishable", object),
             direction + " over the whole band",
             np.full(len(table), "faster or slower within the band", object),
-            direction + " (one figure each, untested)",
+            direction + " (a single value, untested)",
         ],
         direction + " (untested)",
     )

@@ -198,7 +198,7 @@ def direction(line: Line) -> str | None:
     verdict = "" if is_missing(line["verdict"]) else str(line["verdict"])
     note = "" if is_missing(line.get("note")) else str(line["note"])
     is_shown = verdict in ("faster", "slower") or verdict.endswith(
-        ("over the whole band", "(one figure each, untested)")
+        ("over the whole band", "(a single value, untested)")
     )
     word = verdict.split(" ")[0]
     is_contradicted = medians_contradict(line) or DEPENDS_ON_COUNT in note
@@ -225,9 +225,9 @@ def direction_with_same_computing(line: Line) -> str | None:
     return "faster" if low > 0 else "slower"
 
 
-def has_one_figure_each(line: Line) -> bool:
-    """Return whether a comparison has one figure for each interconnect."""
-    return "one figure each" in str(line["verdict"])
+def has_single_value(line: Line) -> bool:
+    """Return whether an interconnect of a comparison has a single value, such as one run."""
+    return "a single value" in str(line["verdict"])
 
 
 def count_interconnects(contests: Sequence[Contest]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -19,7 +19,7 @@ from analysis.presentation.contests import (
     Contest,
     direction,
     direction_with_same_computing,
-    has_one_figure_each,
+    has_single_value,
     medians_contradict,
 )
 from analysis.presentation.formats import MOST, counted, listed, named_or_counted
@@ -50,8 +50,11 @@ CONDITIONS = {
     "row": ("no start times", "the runs were independent and the runs of the interconnects alternated"),
 }
 """For each sort of imported data: what shows the order of the runs, and the assumption of verdicts."""
-SHOWN = "shows which interconnect is faster", "show which interconnect is faster"
-"""State of decided comparisons, for one comparison and for several."""
+CONDITIONS_IF_CORRELATED = {
+    "started": "successive runs were at most moderately correlated",
+    "row": "successive runs were at most moderately correlated, and the runs of the interconnects alternated",
+}
+"""Assumptions of verdicts whose intervals are wider because successive runs may be correlated."""
 SINGLE_RUN = (
     "rests on a single run of one interconnect, so chance may explain the difference",
     "rest on a single run of one interconnect, so chance may explain the differences",
@@ -72,7 +75,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     text = f"How sure: {_results_rest_on(runs)}{count_runs(runs)}{_unknown_turns(comparisons, Labels(facts))}"
-    of_one_run = sum(map(has_one_figure_each, comparisons))
+    of_one_run = sum(map(has_single_value, comparisons))
     if comparisons and of_one_run == len(comparisons):
         return f"{text}. Every comparison {SINGLE_RUN[0]}. Repeated runs would settle the comparisons."
     if of_one_run:
@@ -82,7 +85,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
         return f"{text}."
     if not undecided:
         which = f"All {'other ' if of_one_run else ''}comparisons with a baseline"
-        return f"{text}. {which} show which interconnect is faster."
+        return f"{text}. {which} {_shown(Labels(facts))[1]}."
     reasons = [_why_undecided(line, tables.get("precision"), facts) for line in undecided]
     verb = "is" if len(undecided) == 1 else "are"
     which = f"{len(undecided)} of {counted(len(comparisons), 'comparison')}"
@@ -124,7 +127,7 @@ def how_sure_in_short(
     if not comparisons:
         return f"{text}. Nothing is compared."
     baselines = named_or_counted((labels.baseline(line) for line in comparisons), "baseline")
-    text += f". {_count_decided(comparisons, baselines)}"
+    text += f". {_count_decided(comparisons, baselines, labels)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
@@ -138,15 +141,21 @@ def how_sure_in_short(
         text += f". In {cases}, {which} cannot be decided, because {ONE_FIRST}"
     compared = [line for line in comparisons if as_float(line["blocks"]) > 1]
     with_verdict = [line for line in compared if line["verdict"] != INSEPARABLE] or compared
-    return f"{text}.{_bases(valid, {line['case'] for line in with_verdict}, labels)}"
+    return f"{text}.{_bases(valid, with_verdict, labels)}"
 
 
-def _count_decided(comparisons: Sequence[Line], baselines: str) -> str:
+def _shown(labels: Labels) -> tuple[str, str]:
+    """State of decided comparisons, for one comparison and for several."""
+    noun = labels.interconnect_head.lower()
+    return f"shows which {noun} is faster", f"show which {noun} is faster"
+
+
+def _count_decided(comparisons: Sequence[Line], baselines: str, labels: Labels) -> str:
     """Count the comparisons that are decided, that rest on a single run, and that are undecided."""
     decided = [line for line in comparisons if direction(line)]
-    of_one_run = sum(map(has_one_figure_each, decided))
+    of_one_run = sum(map(has_single_value, decided))
     numbers = {
-        SHOWN: len(decided) - of_one_run,
+        _shown(labels): len(decided) - of_one_run,
         ("is undecided", "are undecided"): len(comparisons) - len(decided),
         SINGLE_RUN: of_one_run,
     }
@@ -160,11 +169,17 @@ def _count_decided(comparisons: Sequence[Line], baselines: str) -> str:
     return ". ".join([*sentences, *(f"{counted(n, 'comparison')} {state}" for state, n in others)])
 
 
-def _bases(runs: pd.DataFrame, cases: Collection[str], labels: Labels) -> str:
-    """State the sorts of the data of some cases, and what verdicts on them rest on; empty without origins.
+def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> str:
+    """State the sorts of the compared data, and what verdicts on them rest on; empty without origins.
 
     If the study has several sorts, each sentence names its cases.
     """
+    cases = {line["case"] for line in comparisons}
+    correlated = {
+        line["case"]
+        for line in comparisons
+        if not line["paired"] and not is_missing(line["lag_one_correlation"])
+    }
     if "origin" not in runs:
         return ""
     imported = runs["origin"] == "import"
@@ -180,8 +195,12 @@ def _bases(runs: pd.DataFrame, cases: Collection[str], labels: Labels) -> str:
         if len(of_sort):
             is_only = judged["evidence"].eq(sort).all()
             of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, of_sort), 'case')}"
-            text += f" The imported data{of_cases} have {data}. Verdicts and intervals{of_cases} assume that "
-            text += f"{condition}."
+            text += f" The imported data{of_cases} have {data}. "
+            if sort in CONDITIONS_IF_CORRELATED and correlated.intersection(of_sort):
+                text += f"Verdicts{of_cases} assume that {CONDITIONS_IF_CORRELATED[sort]}. "
+                text += f"Intervals of {labels.speedup}{of_cases} assume independent runs."
+            else:
+                text += f"Verdicts and intervals{of_cases} assume that {condition}."
     return text
 
 
@@ -304,7 +323,7 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
         line for line in compared if not direction(line) and not _why_undecided(line, precision, facts)
     ]
     measured = runs[runs["origin"] == "run"] if "origin" in runs else runs
-    if not comparisons or measured.empty or all(map(has_one_figure_each, compared)):
+    if not comparisons or measured.empty or all(map(has_single_value, compared)):
         return ""
     # The next report tests at a quarter of the first report's level, each later report at half of the last.
     stricter = 2 if len(study.looks) < 2 else 1

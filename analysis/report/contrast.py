@@ -11,7 +11,7 @@ from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
     direction,
-    has_one_figure_each,
+    has_single_value,
     medians_contradict,
     whole_count,
 )
@@ -54,7 +54,7 @@ class Contrast:
     @property
     def remark(self) -> str:
         """State what the comparison rests on, unless it rests on a test."""
-        if has_one_figure_each(self.comparison):
+        if has_single_value(self.comparison):
             return "one run each"
         return "simulated" if "simulated" in str(self.comparison["kind"]) else ""
 

@@ -19,7 +19,7 @@ from analysis.presentation import formats, style
 from analysis.presentation.axes import name_rows
 from analysis.presentation.blocks import Block, Section, paragraph, section
 from analysis.presentation.content import Content
-from analysis.presentation.contests import direction, has_one_figure_each
+from analysis.presentation.contests import direction, has_single_value
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
 from analysis.presentation.formats import counted, listed, percents
 from analysis.presentation.labels import Labels
@@ -170,7 +170,7 @@ def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
         if not gains_by_direction:
             clauses.append(f"it is undecided whether {level} processes per core pay")
             continue
-        single = all(has_one_figure_each(line) for line in lines if direction(line))
+        single = all(has_single_value(line) for line in lines if direction(line))
         basis = ", from one run each" if single else ""
         comparisons = counted(len(lines), "comparison")
         for word, values in gains_by_direction.items():

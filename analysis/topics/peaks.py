@@ -74,8 +74,8 @@ ENDS = {
     "rises": ("still rises at its largest count", "still rise at their largest count"),
     "unsure": ("may still rise at its largest count", "may still rise at their largest count"),
     "falls": (
-        "peaks before its largest count, but noise may explain the peak",
-        "peak before their largest count, but noise may explain the peaks",
+        "is slower at its largest count, but the runs do not exclude noise",
+        "are slower at their largest count, but the runs do not exclude noise",
     ),
     "one count": ("has only one count", "have only one count"),
 }

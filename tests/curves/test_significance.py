@@ -387,7 +387,7 @@ class TestVerdicts:
     def test_a_single_figure_keeps_its_direction_without_a_test(self):
         nothing = [np.nan] * 4
         assert judged((5, *nothing), (-5, *nothing), blocks=1) == [
-            "faster (one figure each, untested)",
-            "slower (one figure each, untested)",
+            "faster (a single value, untested)",
+            "slower (a single value, untested)",
         ]
         assert judged((5, *nothing)) == ["faster (untested)"]

@@ -140,7 +140,7 @@ def test_one_functional_gives_estimate_interval_test_and_verdict(tables, improve
     assert improvement.loc["twenty", "verdict"] == "faster"
     assert improvement.loc["short", "verdict"] == "untestable with 4 blocks"
     lone = improvement.loc["one"]
-    assert lone["verdict"] == "faster (one figure each, untested)" and np.isnan(lone["p_value"])
+    assert lone["verdict"] == "faster (a single value, untested)" and np.isnan(lone["p_value"])
     assert improvement.loc["tie", "improvement_percent"] == 0 and improvement.loc["tie", "p_value"] == 1
     serial = improvement.loc["serial"]
     assert (serial["baseline_peak_processes"], serial["at_processes"]) == (1, 4)

@@ -258,7 +258,7 @@ def test_one_block_gives_no_interval_and_no_test():
     assert row["improvement_percent"] == pytest.approx(50)
     empty = ["improvement_low", "improvement_high", "average_low", "p_value", "p_adjusted", "blocks_needed"]
     assert row[empty].isna().all() and pd.isna(row["distinguishable"])
-    assert row["verdict"] == "faster (one figure each, untested)"
+    assert row["verdict"] == "faster (a single value, untested)"
     peak = table("peaks", runs).iloc[0]
     assert pd.isna(peak["peak_set"]) and peak["note"] == "one sample" and not peak["reached"]
 
@@ -531,7 +531,7 @@ def test_the_published_gamess_table():
     ratios = [5026 / 3477, 1961 / 1924, 1529 / 1279]
     assert row["average_percent"] == pytest.approx(100 * (np.prod(ratios) ** (1 / 3) - 1))
     assert improvement["distinguishable"].isna().all() and improvement["p_value"].isna().all()
-    assert row["verdict"] == "faster (one figure each, untested)"
+    assert row["verdict"] == "faster (a single value, untested)"
 
     gains = tables["oversubscription"].set_index(["interconnect", "nodes"])["gain_percent"]
     assert gains.loc[("gigabit_ethernet", 4)] == pytest.approx(100 * (1852 / 1529 - 1))

@@ -20,7 +20,13 @@ CURVE |= {"processes_per_node": np.nan}
 
 
 def model(name="usl", held_out=1.0, best=True, peak=23.4, **values):
-    row = CURVE | {"model": name, "held_out_percent": held_out, "best": best, "fitted_to": 16, "told_to": 64}
+    row = CURVE | {
+        "model": name,
+        "held_out_percent": held_out,
+        "best": best,
+        "fitted_to": 16,
+        "predicted_to": 64,
+    }
     row |= {"peak_processes": peak, "peak_low": np.nan, "peak_high": np.nan}
     return row | {"limit_speedup": 9.0, "limit_low": 8.0, "limit_high": 10.0} | values
 

@@ -82,7 +82,7 @@ def test_the_draws_of_two_sites_are_independent():
 def test_one_sample_is_not_tested():
     single = rows("duct", "slow", {2: 8.0}, blocks=[1.0])
     changes = make_changes(table(at("before", single), at("after", single)), SETTINGS)["changes"]
-    assert changes["verdict"].tolist() == ["equal (one figure each, untested)"]
+    assert changes["verdict"].tolist() == ["equal (a single value, untested)"]
     assert changes[["change_low", "p_value", "p_adjusted"]].isna().all(axis=None)
 
 

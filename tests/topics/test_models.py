@@ -101,7 +101,7 @@ def test_only_the_average_has_a_bracket_beyond_the_data():
 def test_no_interval_beyond_the_stated_factor():
     seconds = 100 / COUNTS + 0.01 * COUNTS  # least at 100 processes
     near, curves = models(seconds, extrapolation=2)
-    assert near.loc["communication", ["told_to", "peak_processes"]].tolist() == [32, np.inf]
+    assert near.loc["communication", ["predicted_to", "peak_processes"]].tolist() == [32, np.inf]
     assert curves["processes"].max() == 32 and curves.loc[curves["extrapolated"], "processes"].min() > 16
     far, curves = models(seconds, extrapolation=8)
     assert far.loc["communication", "peak_processes"] == pytest.approx(100)

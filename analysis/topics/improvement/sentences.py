@@ -23,13 +23,13 @@ from analysis.presentation.contests import (
     count_interconnects,
     direction,
     direction_with_same_computing,
-    has_one_figure_each,
+    has_single_value,
 )
 from analysis.presentation.formats import MOST, counted, joined, listed, named_or_counted, percents
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
-from analysis.runs.frames import BASELINE, Line, as_lines, percent_interval
+from analysis.runs.frames import BASELINE, Line, as_lines, is_missing, percent_interval
 from analysis.runs.kinds import side
 from analysis.runs.settings import NODES
 from analysis.statistics.dependence import MANY
@@ -41,7 +41,7 @@ DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, and measuring this dependence takes {MANY} 
 ONE_FIRST = "all runs of one interconnect came before all runs of the other"
 WITHHELD = {INSEPARABLE: ONE_FIRST, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
 """Reasons for verdicts that replace a direction."""
-SOFTWARE = "Differences in speed may come from the interconnects or from software."
+SAME_NODES = "Interconnects, software or the placement of nodes may explain differences in speed."
 
 
 def headline(page: Page) -> Headline | None:
@@ -83,7 +83,9 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             sentence = f"It is undecided whether {' or '.join(names)} is faster."
             sentence += f" The estimate for {other} is {percent}."
             if line["best_low"] * line["best_high"] > 0:
-                sentence += " After Holm's correction, chance may explain the difference."
+                may_be_correlated = not line["paired"] and not is_missing(line["lag_one_correlation"])
+                reason = "chance or correlated runs" if may_be_correlated else "chance"
+                sentence += f" After Holm's correction, {reason} may explain the difference."
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]
     if len(sentences) > len(depending):
@@ -207,12 +209,12 @@ def system_sentences(improvement: pd.DataFrame, content: Content) -> list[str]:
         for other, names in others.items():
             if other == node:
                 sentences.append(
-                    f"{listed([baseline, *names])} ran on the same type of node: {node}. {SOFTWARE}"
+                    f"{listed([baseline, *names])} ran on the same type of node: {node}. {SAME_NODES}"
                 )
             else:
                 sentences.append(
-                    f"{baseline} ran on {node} nodes. {listed(names)} ran on {other} nodes. Differences in "
-                    "speed may come from the nodes or from the interconnects."
+                    f"{baseline} ran on {node} nodes. {listed(names)} ran on {other} nodes. Nodes, "
+                    "interconnects or software may explain differences in speed."
                 )
     return sentences
 
@@ -232,13 +234,13 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
         )
     equal = [line for line, other in zip(compared, types, strict=True) if other == baseline]
     if len(equal) == len(compared):
-        return f"All compared interconnects ran on the same type of node: {baseline}. {SOFTWARE}"
+        return f"All compared interconnects ran on the same type of node: {baseline}. {SAME_NODES}"
     if not equal:
-        return "The compared systems differ in their nodes and in their interconnects."
+        return "The compared systems differ in their nodes. Their software may differ, too."
     names = named_or_counted(map(labels.compared, equal))
     name = labels.baseline(equal[0])
     return (
-        f"{names} and {name} ran on the same type of node: {baseline}. {SOFTWARE} All other compared "
+        f"{names} and {name} ran on the same type of node: {baseline}. {SAME_NODES} All other compared "
         f"systems ran on a different type of node than {name}."
     )
 
@@ -259,7 +261,7 @@ def _fastest_over(
     """
     word = "faster" if any(direction(line) == "faster" for line in lines) else "slower"
     by_name: dict[str, list[Line]] = {}
-    lines = [line for line in lines if not has_one_figure_each(line)] or lines
+    lines = [line for line in lines if not has_single_value(line)] or lines
     for line in sorted(lines, key=lambda line: -line["improvement_percent"]):
         if direction(line) == word:
             by_name.setdefault(labels.compared(line), []).append(line)
@@ -277,7 +279,7 @@ def _fastest_over(
             place = f" in {all_cases.replace(count, formats.all_of(number_of_cases), 1)}"
         else:
             place = f" in {len(best_lines)} of the {all_cases}"
-    untested = sum(map(has_one_figure_each, best_lines))
+    untested = sum(map(has_single_value, best_lines))
     if untested:
         remarks.append("one run each" if untested == len(best_lines) else f"{untested} of them one run each")
     percent = percents(line["improvement_percent"] for line in best_lines)

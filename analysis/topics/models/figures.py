@@ -169,10 +169,10 @@ def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
 
 def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: Labels) -> str:
     """Explain the lines of a figure, and state how many of the case's curves it shows."""
-    factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
+    factors = {formats.plain(round(line["predicted_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
-        f"{labels.case(case)}: {labels.speedup} against processes. Points are runs. Lines show the "
-        "predictions, which are weighted averages over the models. Shaded areas are "
+        f"{labels.case(case)}: {labels.speedup} against processes. Each point is the median of its runs. "
+        "Lines show the predictions, which are weighted averages over the models. Shaded areas are "
         f"{labels.intervals(pd.DataFrame(shown))}.",
         "Dashed lines are predictions above the largest count that was run. Dashed lines end at "
         f"{formats.listed(sorted(factors), 'or')} times the largest count.",

@@ -59,7 +59,7 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     """Make the table of the best model of each curve, with the speedup at the largest predicted count."""
 
     def predicted_speedup(line: Line) -> str:
-        last = {**line, "model": AVERAGE, "processes": int(line["told_to"])}
+        last = {**line, "model": AVERAGE, "processes": int(line["predicted_to"])}
         (point,) = as_lines(rows_like(model_curves, last, [*CURVE, "model", "processes"]))
         return with_interval(point, "speedup")
 
@@ -75,7 +75,7 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
         numbers("Next best (%)", lambda error: formats.fixed(error, 1), "next_percent"),
         numbers("Serial fraction", lambda line: with_interval(line, "serial_fraction")),
         *([] if labels.weak else bounds),
-        numbers("Predicted to (processes)", formats.whole, "told_to"),
+        numbers("Predicted to (processes)", formats.whole, "predicted_to"),
         numbers(f"{labels.speedup.capitalize()} there", predicted_speedup),
     ]
     has_intervals = best_models[["serial_fraction_low", "peak_low"]].notna().any(axis=None)

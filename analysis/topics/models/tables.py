@@ -77,10 +77,10 @@ MODEL_TABLES = table_schemas(
             held_out_percent="Mean relative error at each count of a fit to all others.",
         ),
         best=described(FLAG, "Whether `held_out_percent` is the smallest of the curve."),
-        told_to=described(COUNT, "Largest process count of a prediction."),
+        predicted_to=described(COUNT, "Largest process count of a prediction."),
         peak_processes=described(
             NUMBER,
-            "Process count with the smallest fitted time; `inf` beyond `told_to`. Its interval ends "
+            "Process count with the smallest fitted time; `inf` beyond `predicted_to`. Its interval ends "
             "at twice `fitted_to`.",
         ),
         peak_low=NUMBER,
@@ -247,7 +247,7 @@ def _model_row(times: FittedTimes, fit: Fit | Unfitted, confidence: float) -> di
         "counts": len(times.processes),
         "fitted_from": times.processes[0],
         "fitted_to": times.processes[-1],
-        "told_to": fit.largest_count,
+        "predicted_to": fit.largest_count,
         "fit_error_percent": 100 * np.abs(predicted / times.seconds - 1).mean(),
         "held_out_percent": 100 * fit.held_out.mean(),
     }

@@ -32,7 +32,7 @@ METHOD = (
     "The latency of a ping-pong is half a round trip. The latency of an exchange or of a collective "
     "operation is the time of the complete operation. Bandwidth is the sum of the rates of all messages that "
     "processes send at the same time. The value of a run is the median over its batches. A curve shows the "
-    "medians over the runs. Nodeworth compares only curves of the same kind: measured, emulated, simulated "
+    "medians over the runs. Imported curves have the values of their files. Nodeworth compares only curves of the same kind: measured, emulated, simulated "
     "or published."
 )
 _POINT = ["benchmark", "processes", "oversubscription"]
@@ -179,7 +179,10 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
         names = [labels.interconnect(first[name], first["kind"]) for name in pair[:2]]
         sizes = formats.listed(map(size_text, rows["from_bytes"]))
         groups.setdefault(_title(first), []).append(row([*names, sizes], "", first["interconnect"]))
-    caption = "Message sizes from which an interconnect is faster than another interconnect of the same kind."
+    caption = (
+        "Message sizes at which an interconnect overtakes another interconnect of the same kind. At larger "
+        "sizes, the order may change again."
+    )
     return table(caption, left("Faster", "than", "from"), groups)
 
 

@@ -57,12 +57,17 @@ def quality(content: Content) -> Section | None:
         sentences += dependence_sentences(tables["variability"], labels)
     sentences += unpaired_dependence_sentences(tables["improvement"])
     if "precision" in tables:
-        sentences += precision_sentences(tables["precision"])
+        sentences += precision_sentences(tables["precision"], _has_measured(content.runs))
         blocks += _wide_table(tables["precision"], labels)
     if not sentences:
         return None
     heading = "How good the measurements are"
     return section("quality", heading, [bullets(sentences), *content.figures("quality"), *blocks])
+
+
+def _has_measured(runs: pd.DataFrame) -> bool:
+    """Whether Nodeworth made runs of the study."""
+    return "origin" not in runs or bool(runs["origin"].eq("run").any())
 
 
 def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:

@@ -167,7 +167,7 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
             f"Nodeworth flags outliers only at points with at least {counted(FEWEST, 'run')}. This study has "
             "no such point."
         ]
-    total = f"of {counted(len(judged), 'valid run')}"
+    total = f"of {counted(len(judged), 'valid run')} at points with at least {counted(FEWEST, 'run')}"
     if outliers.empty:
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
     outliers = outliers.assign(name=run_names(repetitions))
@@ -284,15 +284,18 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
     with_spread = variability[variability["spread_percent"].notna()]
     if with_spread.empty:
         return ["The run-to-run spread is unknown, because no point has two blocks."]
-    medians = with_spread.groupby(["interconnect", "kind"], dropna=False)["spread_percent"].median()
-    rows = labels.in_order(medians.reset_index(), "interconnect", "kind").itertuples(index=False, name=None)
-    spreads = listed(
-        f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
+    by_interconnect = with_spread.groupby(["interconnect", "kind"], dropna=False)["spread_percent"]
+    spreads = by_interconnect.agg(["median", "max"]).reset_index()
+    rows = labels.in_order(spreads, "interconnect", "kind").itertuples(index=False, name=None)
+    listed_spreads = listed(
+        f"{labels.interconnect(name, kind)} {formats.percent(median, places=1)} (up to "
+        f"{formats.percent(largest, places=1)})"
+        for name, kind, median, largest in rows
     )
     return [
-        f"The run-to-run spread of the block times: {spreads}. Spread is the relative standard deviation of "
-        "the times of a point, estimated from the median absolute deviation. Each listed spread is the "
-        "median over points.",
+        f"The run-to-run spread of the block times: {listed_spreads}. Spread is the relative standard "
+        "deviation of the times of a point, estimated from the median absolute deviation. For each "
+        "interconnect, Nodeworth lists the median and the largest spread of its points.",
         *_spread_tests(with_spread, labels),
     ]
 
@@ -369,13 +372,18 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
 
 def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
     """Count unpaired comparisons with wider intervals because imported times depend on earlier times."""
-    number = int((~improvement["paired"] & improvement["lag_one_correlation"].notna()).sum())
-    if number == 0:
+    widened = improvement[~improvement["paired"] & improvement["lag_one_correlation"].notna()]
+    if widened.empty:
         return []
-    intervals = "interval" if number == 1 else "intervals"
+    intervals = "interval" if len(widened) == 1 else "intervals"
+    least, most = (
+        formats.number(limit, 2)
+        for limit in (widened["effective_blocks"].min(), widened["effective_blocks"].max())
+    )
     return [
-        f"Nodeworth widens the {intervals} of {counted(number, 'unpaired comparison')}, because successive "
-        "imported times are correlated."
+        f"Successive imported times may be correlated. Nodeworth therefore widens the {intervals} of "
+        f"{counted(len(widened), 'unpaired comparison')}: it counts the runs of an interconnect as only "
+        f"{formats.spanned(least, most)} independent runs."
     ]
 
 
@@ -392,8 +400,14 @@ def with_interval(precision: pd.DataFrame) -> pd.DataFrame:
     return precision[precision["half_width_percent"] > 0]
 
 
-def precision_sentences(precision: pd.DataFrame) -> list[str]:
-    """State how many improvements have narrow enough intervals, and how many blocks the others need."""
+def precision_sentences(precision: pd.DataFrame, has_measured: bool = True) -> list[str]:
+    """State how many improvements have narrow enough intervals, and how many blocks the others need.
+
+    Parameters
+    ----------
+    has_measured : bool
+        Whether Nodeworth made runs of the study, so that longer or quieter runs are a remedy.
+    """
     compared = with_interval(precision)
     if compared.empty:
         return ["No improvement has an interval, because the blocks are too few."] if len(precision) else []
@@ -424,10 +438,11 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
             "an interval shrinks about as 1 / √blocks."
         )
     if number := int(beyond.sum()):
+        remedies = " More steps per run or an idle machine would also narrow the intervals."
         others = _others(number, len(compared)) if number == len(wide) else counted(number, "improvement")
         sentences.append(
-            f"{others} would need more than {MOST_TIMES} times as many blocks for an interval of {target}. "
-            "More steps per run or an idle machine would also narrow the intervals."
+            f"{others} would need more than {MOST_TIMES} times as many blocks for an interval of {target}."
+            f"{remedies if has_measured else ''}"
         )
     return [" ".join(sentences)]
 

@@ -69,7 +69,7 @@ def run_cost_section(content: Content) -> Section | None:
         answers = [answer(lines, labels) for lines in by_question(rows[is_asked[rows.index]])]
         of_speed = by_question(rows[rows["question"] == SAME_SPEED])
         equal = [text for lines in of_speed if (text := same_speed(lines, labels))]
-        lists = {"Deadlines and budgets": answers, "The same speed": equal}
+        lists = {"Deadlines and budgets": answers, "At least the same speed": equal}
         for name, sentences in lists.items():
             if sentences:
                 blocks.append(bullets(sentences, _title(name, case, several, labels), case))
@@ -161,16 +161,21 @@ def _choice_table(choices: pd.DataFrame, caption: str, labels: Labels) -> Block:
         count, low, high = interval(line, "nodes")
         return MISSING if is_missing(count) else f"{formats.whole(count)}{formats.ends(low, high, 0)}"
 
+    def cost(line: Line) -> str:
+        is_answered = not is_missing(line["cost"])
+        return f"{money(line['cost'])}{cost_interval(line)}" if is_answered else MISSING
+
     fields = [
         texts("System", lambda line: ("▸ " if line["best"] else "") + labels.curve(line)),
         numbers("Nodes", nodes),
         numbers("Time (s)", lambda line: formats.bracketed(*interval(line, "seconds"))),
-        numbers(f"Cost ({choices['currency'].iloc[0]})", lambda line: amount(line, "cost")),
+        numbers(f"Cost ({choices['currency'].iloc[0]})", cost),
         texts("Note", lambda note: "" if is_missing(note) else note, "note"),
     ]
     lines = [line for answers in by_question(choices) for line in answers]
     caption += (
-        " Nodeworth interpolates between measured numbers of nodes. ▸ marks the best system. "
+        " Nodeworth interpolates between measured numbers of nodes. Intervals of times hold for the listed "
+        "number of nodes. ▸ marks the best system. "
         f"Brackets contain {labels.intervals(choices)}."
     )
     if len(lines) > MOST_ROWS:

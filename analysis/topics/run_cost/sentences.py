@@ -19,7 +19,9 @@ from analysis.topics.run_cost.tables import BUDGET, DEADLINE, LAST, SAME_SPEED
 
 QUESTION = ["case", "compared_kinds", "question", "value", "of_system"]
 """Columns that identify a question of the table ``run_choices``."""
-MEASURED_RANGE = "Nodeworth considers only the measured range of nodes of each system."
+MEASURED_RANGE = (
+    "Nodeworth interpolates between measured numbers of nodes, and considers no numbers outside this range."
+)
 """Range of an answer: nobody knows whether a system is cheaper or faster on numbers outside its range."""
 
 
@@ -52,13 +54,13 @@ def extremes(costs: pd.DataFrame, labels: Labels) -> list[str]:
                 rows.sort_values([name, other], kind="stable").iloc[0].to_dict()
                 for name, other in (("cost", "seconds"), ("seconds", "cost"))
             )
-            text = f"{labels.case(case)}: {on_nodes(cheapest, labels)} has the lowest estimated cost"
+            text = f"{labels.case(case)}: {on_nodes(cheapest, labels)} has the lowest median cost"
             if (cheapest["interconnect"], cheapest["nodes"]) == (fastest["interconnect"], fastest["nodes"]):
-                sentences.append(f"{text} and the shortest time. {_run(cheapest)}.")
+                sentences.append(f"{text} and the shortest median time. {_run(cheapest)}.")
                 continue
             largest = rows.loc[rows["interconnect"] == fastest["interconnect"], "nodes"].max()
             last = f" {_is_largest(fastest, labels)}" if fastest["nodes"] == largest else ""
-            rival = f"{on_nodes(fastest, labels)} has the shortest time. {_run(fastest)}."
+            rival = f"{on_nodes(fastest, labels)} has the shortest median time. {_run(fastest)}."
             sentences.append(f"{text}. {_run(cheapest)}. {rival}{last}")
     return sentences
 
@@ -98,7 +100,11 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
         text += f" {_is_largest(best, labels)}"
     reached = [line for line in others if not is_missing(line["seconds"])]
     if reached:
-        text += f" The second {rank} system is {labels.curve(reached[0])}. Its run {_detail(reached[0])}."
+        second = reached[0]
+        text += f" The second {rank} system is {labels.curve(second)}. Its run {_detail(second)}."
+        limits = cost_limits if in_time else _time_limits
+        if limits(best)[1] >= limits(second)[0]:
+            text += f" The intervals of the two {'costs' if in_time else 'times'} overlap."
     elif others:
         rivals = "The other system exceeds" if len(others) == 1 else "All other systems exceed"
         text += f" {rivals} {limit} at every measured number of nodes."
@@ -131,8 +137,21 @@ def needed_nodes(line: Line) -> str:
     return f"{formats.whole(value)}{formats.ends(low, high, 0)} nodes"
 
 
+def _time_limits(line: Line) -> tuple[float, float]:
+    """Return the ends of the interval of the time of a choice."""
+    return line["seconds_low"], line["seconds_high"]
+
+
 def cost_interval(line: Line) -> str:
-    """Write the interval of the cost of a choice in brackets; empty if an end is unknown.
+    """Write the interval of the cost of a choice in brackets; empty if an end is unknown."""
+    low, high = cost_limits(line)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    return f" [{money(low)}, {money(high)}]"
+
+
+def cost_limits(line: Line) -> tuple[float, float]:
+    """Return the ends of the interval of the cost of a choice.
 
     If a deadline may need more or fewer nodes than the choice, the interval reaches to the cost of these
     nodes for the time of the deadline.
@@ -145,9 +164,7 @@ def cost_interval(line: Line) -> str:
             for end in ("_low", "_high")
         )
         low, high = min(low, at_low), at_high
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return ""
-    return f" [{money(low)}, {money(high)}]"
+    return low, high
 
 
 def same_speed(lines: Sequence[Line], labels: Labels) -> str:

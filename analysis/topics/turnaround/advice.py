@@ -48,7 +48,7 @@ ADVICE = table_schemas(
         **with_descriptions(
             with_interval("makespan_seconds", POSITIVE), makespan_seconds="Time until all jobs are done."
         ),
-        not_told_apart=described(NOTE, "Alternatives that may be as good."),
+        as_good=described(NOTE, "Alternatives that may be as good."),
         processes_per_node=POSITIVE,
     ),
 )
@@ -106,7 +106,7 @@ def _advice_for(goal: str, packing: Mapping[str, Any], queue: Queue) -> Piece:
         "goal": goal,
         "advice": _way_text(packing, way, packing["jobs_at_once"][way]),
         "time_per_job_seconds": packing["seconds"][way],
-        "not_told_apart": listed(names) if names else None,
+        "as_good": listed(names) if names else None,
         **{name: packing[name][way] for name in _COPIED},
     }
 

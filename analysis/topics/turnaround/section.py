@@ -101,7 +101,7 @@ def _advice_sentences(advice: pd.DataFrame, labels: Labels) -> list[str]:
             continue
         names_of_advice: dict[tuple[str, str, str], list[str]] = {}
         for line in labels.lines(rows, "interconnect"):
-            as_good = "" if is_missing(line["not_told_apart"]) else line["not_told_apart"]
+            as_good = "" if is_missing(line["as_good"]) else line["as_good"]
             name = labels.interconnect(line["interconnect"], str(kind))
             names_of_advice.setdefault((_way(line), _result(line), as_good), []).append(name)
         subject = GOAL_TITLES.get(str(goal), str(goal)) + (f", {kind} runs" if several_kinds else "")
