@@ -47,7 +47,8 @@ class TestOutliers:
         text = sentences_of(section(study))
         assert "1 of 168 valid runs is an outlier by Tukey's fences." in text
         (record,) = runs.loc[runs["foreign_cores"] == 1, "record"]
-        assert f": Duct elbow, TCP loopback, 2 processes, {record.removeprefix('records/')}." in text
+        assert f"The outlier is run “{record.removeprefix('records/')}”." in text
+        assert "above the median of its point: Duct elbow, TCP loopback, 2 processes." in text
         assert "Estimates include outliers." in text
         assert "Other programs disturbed 1 of the outliers." in text
         assert study[1]["scaling"]["n"].eq(12).all()
@@ -96,15 +97,13 @@ class TestDrift:
         assert text.startswith(
             "1 of 14 points drifts from the first block to the last. The test is Kendall's"
         )
-        assert (
-            text.endswith(", at Duct elbow, TCP loopback, 2 processes.") and "The largest drift is +" in text
-        )
+        assert "The largest drift is at Duct elbow, TCP loopback, 2 processes: +" in text
 
     def test_no_drift_is_reported_with_the_largest_change(self):
         _, tables, facts = make_whole_study(steady())
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
         assert text.startswith("Nodeworth tested 14 points and found no significant drift of the times from ")
-        assert "The largest change of time is " in text
+        assert "The largest change of time is at " in text
 
     def test_points_of_five_blocks_cannot_show_a_drift(self):
         """The smallest p of five blocks is 2 / 5! = 1 / 60; 14 points times 1 / 60 is above 5 %."""
@@ -123,7 +122,8 @@ class TestSpread:
         runs.loc[noisy, "seconds"] *= np.where(runs.loc[noisy, "block"] % 2, 1.4, 0.7)
         _, tables, facts = make_whole_study(runs, baselines=["gigabit", "shared_memory"], compare_kinds=[])
         first, second = map(plain, spread_sentences(tables["variability"], Labels(facts)))
-        assert first.startswith("The run-to-run spread of the block times: ") and "Shared memory 1." in first
+        assert first.startswith("The times of a point vary from run to run. Their spread is ")
+        assert " for Shared memory" in first
         assert "The spread differs from the spread of the baseline in 1 of 1 comparison" in second
         assert "The test is the signed-rank test of absolute deviations with Holm's correction" in second
         assert "of Shared memory, p" in second
@@ -186,4 +186,6 @@ class TestPrecision:
     def test_all_narrow_is_one_sentence(self):
         _, tables, _ = make_whole_study(steady(cases=("elbow",)))
         (text,) = map(plain, precision_sentences(tables["precision"].assign(reached=True)))
-        assert text.startswith("All 3 improvements have intervals of ±")
+        assert text.startswith(
+            "More blocks can narrow the intervals of 3 improvements. All these intervals are ±"
+        )

@@ -91,14 +91,13 @@ def test_sentences():
     few = rows("lammps", "gke", {256: 50.0}, (1, 1, 1))
     (sentence,) = sentences(table(pooled(), few))
     assert sentence.startswith(
-        "The times of the runs form two groups at 1 of 1 point with at least 8 valid runs: "
+        "Nodeworth tested 1 point with at least 8 valid runs. The times of the runs form two groups at 1 point. "
     )
-    assert sentence.endswith(
-        "1 point has fewer than 8 valid runs, too few to test whether their times form two groups."
-    )
+    assert sentence.endswith("1 point has fewer than 8 valid runs, too few for this test.")
     (sentence,) = sentences(table(few))
-    assert sentence.endswith(
-        "Every point has fewer than 8 valid runs, too few to test whether their times form two groups."
+    assert sentence == (
+        "Nodeworth tests whether the times of a point form two groups only at points with at least 8 valid "
+        "runs. Every point has fewer runs."
     )
     (sentence,) = sentences(table(rows("lammps", "eks", {256: 50.0}, SPREAD)))
     assert sentence == (

@@ -131,26 +131,32 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
     """Name the points with two populations, and count the points with too few runs for the test."""
     tested, mixed = populations[populations["mixed"].notna()], mixed_points(populations)
     untested = len(populations) - len(tested)
-    reason = f"fewer than {FEWEST} valid runs, too few to test whether their times form two groups"
     if tested.empty:
-        return [f"Every point has {reason}."] if untested else []
-    others = f" {counted(untested, 'point')} {'has' if untested == 1 else 'have'} {reason}."
-    total = f"{counted(len(tested), 'point')} with at least {FEWEST} valid runs"
+        needs = (
+            "Nodeworth tests whether the times of a point form two groups only at points with at least "
+            f"{FEWEST} valid runs."
+        )
+        return [f"{needs} Every point has fewer runs."] if untested else []
+    others = (
+        f" {counted(untested, 'point')} {'has' if untested == 1 else 'have'} fewer than {FEWEST} valid runs, "
+        "too few for this test."
+        if untested
+        else ""
+    )
+    total = f"Nodeworth tested {counted(len(tested), 'point')} with at least {FEWEST} valid runs."
     if mixed.empty:
-        return [
-            (
-                f"Nodeworth tested {total}. The times of the runs form two groups at no tested point."
-                f"{others if untested else ''}"
-            )
-        ]
+        return [f"{total} The times of the runs form two groups at no tested point.{others}"]
     named = [describe_groups(line, labels) for line in as_lines(mixed.head(MOST))]
     if len(mixed) > MOST:
         named.append(f"{formats.whole(len(mixed) - MOST)} more in tables/populations.csv")
-    chance = "By chance, the test finds two groups at up to 1 in 100 points with log-normal times."
+    remedies = _remedies(mixed)
+    chance = (
+        "The test may also find two groups by chance, at up to 1 in 100 points if the times of a point are "
+        "log-normal."
+    )
     return [
-        f"The times of the runs form two groups at {formats.whole(len(mixed))} of {total}: "
-        f"{'; '.join(named)}. To separate the groups, {_remedies(mixed)}. "
-        f"{chance}{others if untested else ''}"
+        f"{total} The times of the runs form two groups at {counted(len(mixed), 'point')}. "
+        f"{'; '.join(named)}. {remedies[0].upper()}{remedies[1:]}. {chance}{others}"
     ]
 
 

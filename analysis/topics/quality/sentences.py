@@ -172,13 +172,16 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
     outliers = outliers.assign(name=run_names(repetitions))
     farthest = max(as_lines(outliers), key=lambda line: abs(line["relative_seconds"] - 1))
-    deviation = formats.percent(100 * (farthest["relative_seconds"] - 1), signed=True)
-    verb, which = ("is an outlier", "outlier") if len(outliers) == 1 else ("are outliers", "largest outlier")
+    deviation = 100 * (farthest["relative_seconds"] - 1)
+    side = f"{formats.percent(abs(deviation))} {'above' if deviation > 0 else 'below'}"
+    verb, which = "are outliers", f"Of all outliers, run “{farthest['name']}” deviates most"
+    if len(outliers) == 1:
+        verb, which = "is an outlier", f"The outlier is run “{farthest['name']}”"
     text = (
-        f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}. The log time of an "
-        "outlier is more than 1.5 interquartile ranges beyond the quartiles of its point. Estimates include "
-        f"outliers. The {which} deviates by {deviation} from the median of its point: "
-        f"{point_name(farthest, labels)}, {farthest['name']}."
+        f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}. The log time of an outlier is "
+        "more than 1.5 interquartile ranges below the lower quartile or above the upper quartile of its "
+        f"point. Estimates include outliers. {which}. Its time is {side} the median of its point: "
+        f"{point_name(farthest, labels)}."
     )
     return [text + _disturbed_outliers_sentence(outliers, runs)]
 
@@ -220,13 +223,13 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
         return [
             f"Nodeworth tested {counted(len(tested), 'point')} and found no significant drift of the times "
             f"from the first block to the last. The test is {test}. The largest change of time is "
-            f"{_change(first)}, at {point_name(first, labels)}."
+            f"at {point_name(first, labels)}: {_change(first)}."
         ]
     first = moved.iloc[0].to_dict()
     verb = "drifts" if len(moved) == 1 else "drift"
     return [
         f"{formats.whole(len(moved))} of {counted(len(tested), 'point')} {verb} from the first block to the "
-        f"last. The test is {test}. The largest drift is {_change(first)}, at {point_name(first, labels)}."
+        f"last. The test is {test}. The largest drift is at {point_name(first, labels)}: {_change(first)}."
         f"{_others_in(moved, 'drift')}"
     ]
 
@@ -288,14 +291,14 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
     spreads = by_interconnect.agg(["median", "max"]).reset_index()
     rows = labels.in_order(spreads, "interconnect", "kind").itertuples(index=False, name=None)
     listed_spreads = listed(
-        f"{labels.interconnect(name, kind)} {formats.percent(median, places=1)} (up to "
-        f"{formats.percent(largest, places=1)})"
+        f"{formats.percent(median, places=1)} (up to {formats.percent(largest, places=1)}) for "
+        f"{labels.interconnect(name, kind)}"
         for name, kind, median, largest in rows
     )
     return [
-        f"The run-to-run spread of the block times: {listed_spreads}. Spread is the relative standard "
-        "deviation of the times of a point, estimated from the median absolute deviation. For each "
-        "interconnect, Nodeworth lists the median and the largest spread of its points.",
+        f"The times of a point vary from run to run. Their spread is {listed_spreads}. Spread is the "
+        "relative standard deviation of the times of a point, estimated from the median absolute deviation. "
+        "For each interconnect, Nodeworth lists the median and the largest spread of its points.",
         *_spread_tests(with_spread, labels),
     ]
 
@@ -324,8 +327,9 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
         )
     if tested.empty:
         return dependent or [
-            "Nodeworth does not compare the spreads of interconnects. A comparison needs two blocks "
-            "with a run of the interconnect and a run of its baseline at the same count."
+            "Nodeworth does not compare the spreads of interconnects. For a comparison, an interconnect and "
+            "its baseline must be of the same kind, such as measured. Both need runs at the same count in at "
+            "least two common blocks."
         ]
     test = (
         "the signed-rank test of absolute deviations with Holm's correction. If the differences of the "
@@ -413,18 +417,18 @@ def precision_sentences(precision: pd.DataFrame, has_measured: bool = True) -> l
         return ["No improvement has an interval, because the blocks are too few."] if len(precision) else []
     target = f"±{formats.number(compared['target_percent'].iloc[0], 2)} percentage points"
     wide = compared[~compared["reached"]]
+    intervals, they = ("interval", "This interval is")
+    if len(compared) > 1:
+        intervals, they = ("intervals", "All these intervals are")
+    sentences = [f"More blocks can narrow the {intervals} of {counted(len(compared), 'improvement')}."]
     if wide.empty:
-        if len(compared) == 1:
-            return [f"The only improvement has an interval of {target} or less."]
-        return [f"All {counted(len(compared), 'improvement')} have intervals of {target} or less."]
-    all_compared = counted(len(compared), "improvement")
-    all_wide = f"intervals of all {all_compared} are" if len(compared) > 1 else "interval of 1 improvement is"
-    sentences = [
-        f"{formats.whole(len(compared) - len(wide))} of {all_compared} "
-        f"{'has an interval' if len(compared) - len(wide) == 1 else 'have intervals'} of {target} or less."
-        if len(wide) < len(compared)
-        else f"The {all_wide} wider than {target}."
-    ]
+        return [f"{sentences[0]} {they} {target} or narrower."]
+    narrow = len(compared) - len(wide)
+    sentences.append(
+        f"{formats.whole(narrow)} of these intervals {'is' if narrow == 1 else 'are'} {target} or narrower."
+        if narrow
+        else f"{they} wider than {target}."
+    )
     beyond = wide["blocks_wanted"] > MOST_TIMES * wide["blocks"]
     if not (within := wide[~beyond]).empty:
         estimates = within["blocks_wanted"]
