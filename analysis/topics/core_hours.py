@@ -148,7 +148,7 @@ def core_hours_section(content: Content) -> Section | None:
         for line in as_lines(hours)
     ]
     columns = [*left("Use", "Meaning"), *right("Runs", "Core hours", "Share")]
-    printed = table("Use of the core hours.", columns, {"": rows})
+    printed = table("Core hours of the study, by use.", columns, {"": rows})
     return section("core_hours", "Cost of the study", [paragraph(summary), printed])
 
 

@@ -33,11 +33,11 @@ WEAK_WORDS = (
     "reference."
 )
 ALONE_WORDS = (
-    "If imported runs have no blocks, the bootstrap resamples the runs of each point independently of other "
-    f"points. The bootstrap needs at least {FEWEST_ALONE} runs per point. In a test on artificial data, "
-    "92 to 95\N{NARROW NO-BREAK SPACE}% of the intervals from 4 runs per point contained the true value. "
-    "Of the intervals from 5 to 10 runs per point, 96 to 98\N{NARROW NO-BREAK SPACE}% contained the "
-    "true value."
+    "The bootstrap draws runs at random. If imported runs have no blocks, the bootstrap draws the runs of "
+    f"each point separately from other points. The bootstrap needs at least {FEWEST_ALONE} runs per point. "
+    "A test used artificial data with a known true value. With 4 runs per point, 92 to "
+    "95\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value. With 5 to 10 runs per point, 96 "
+    "to 98\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value."
 )
 """Source: ``tests/benchmarks/coverage_of_imported.py``."""
 MOST_INVALID = 50
@@ -77,8 +77,8 @@ def method_paragraphs(content: Content) -> list[str]:
     if not is_of_study.all():
         kinds = listed(dict.fromkeys(runs.loc[~is_of_study, "kind"]))
         paragraphs.append(
-            f"The {kinds} results are imported from files. Nodeworth uses the times and blocks of these "
-            f"files unchanged.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
+            f"The {kinds} results are imported from files. Nodeworth does not change the times "
+            f"and blocks of these files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
         )
     if not (scaling["kind"] == "simulated").all():
         paragraphs.append(_interval_sentences(scaling, runs, content.labels))
@@ -98,9 +98,14 @@ def _is_of_study(runs: pd.DataFrame) -> pd.Series:
 def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str]:
     """Write the definitions of the terms that the study's tables use."""
     scaling = tables["scaling"]
-    sentences = [WEAK_WORDS if labels.weak else STRONG_WORDS]
-    if (scaling["unit"] == NODES).any():
-        sentences.append("If a case is compared by nodes, nodes replace cores in all formulas.")
+    words = WEAK_WORDS if labels.weak else STRONG_WORDS
+    is_by_nodes = scaling["unit"] == NODES
+    sentences = [words.replace("cores", "nodes") if is_by_nodes.all() else words]
+    if is_by_nodes.any() and not is_by_nodes.all():
+        sentences.append(
+            "Nodeworth compares some cases at equal numbers of nodes. In the formulas of these cases, nodes "
+            "replace cores."
+        )
     if scaling["oversubscription"].nunique() > 1:
         sentences.append("All oversubscription levels have the same reference.")
     if len(tables["improvement"]):
@@ -195,11 +200,16 @@ def _test_sentences(content: Content) -> str:
     if improvement["p_adjusted"].isna().all():
         return "There are no tests. A test needs at least two blocks of both interconnects."
     tested = improvement[improvement["p_adjusted"].notna()]
-    tests = [
-        "the two-sided exact signed-rank test of paired log ratios" if tested["paired"].any() else "",
-        "a two-sided studentised permutation test of unpaired blocks" if not tested["paired"].all() else "",
-    ]
-    text = f"Nodeworth tests improvements with {listed(filter(None, tests))}."
+    text = "Nodeworth tests whether improvements differ from 0."
+    if tested["paired"].any():
+        text += (
+            " For interconnects with common blocks, the test is the two-sided exact signed-rank test of "
+            "paired log ratios."
+        )
+    if not tested["paired"].all():
+        text += (
+            " For interconnects without common blocks, the test is a two-sided studentised permutation test."
+        )
     if tables["oversubscription"]["p_adjusted"].notna().any():
         text += (
             " Nodeworth compares oversubscription levels with the permutation test, because these levels "
@@ -277,8 +287,8 @@ def _invalid_table(runs: pd.DataFrame, labels: Labels) -> Block:
         texts("Reason", str, "reason"),
     ]
     caption = (
-        "Invalid and outdated runs. Each row counts the runs of a case with the same reason. File runs.csv "
-        "has every run."
+        "Invalid and outdated runs. Each row counts the runs of a case that have the same reason in the last "
+        "column. File runs.csv has every run."
     )
     if len(lines) > MOST_INVALID:
         caption += f" The table shows the first {MOST_INVALID} of {len(lines)} rows."

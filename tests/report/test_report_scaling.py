@@ -93,7 +93,7 @@ class TestRates:
         runs = make_runs(2, levels=(1,), cases=("elbow",)).assign(work=4e6, work_unit="cell iterations")
         (table,) = blocks(part(make_report(*make_study(runs), []), "case-1"), "table")
         assert heads(table)[-2:] == ["Runs/day", "Rate (10⁶/s)"]
-        assert "The rate is in 10⁶ cell iterations per second." in table["caption"]
+        assert "The rate is the work per second, in 10⁶ cell iterations." in table["caption"]
         # about 4 s serially: a million cell iterations a second, 21,600 runs a day
         serial = [float(plain(cell).replace(" ", "")) for cell in table["groups"][0]["rows"][0]["cells"][-2:]]
         assert serial == pytest.approx([21_600, 1.0], rel=0.03)

@@ -52,7 +52,7 @@ def test_a_speed_that_was_meant_for_another_processor_is_called_a_guess(cpu, gue
     assert "each other rank on a node slows a rank by 4 %." in stated and "slows" not in sentences
     between = sentences_of(made(host=host | {"host_speed_range": [0.13, 0.17]}))
     assert "cores have 0.15 times the speed of" in between and "ratio is 0.13 to 0.17." in between
-    assert "include this range." in between and "include this range" not in sentences
+    assert "account for this range." in between and "account for this range" not in sentences
     assert (f"The source states this ratio for EPYC. The ratio is a guess for {cpu}." in sentences) == guess
 
 

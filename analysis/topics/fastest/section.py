@@ -81,8 +81,8 @@ def winners_table(won: pd.DataFrame, labels: Labels, several_runs: bool = False)
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += (
-            f" Only at counts with at least {FEWEST} blocks, Nodeworth tests whether another interconnect "
-            "may be the fastest."
+            " Nodeworth tests whether another interconnect may be the fastest. This test needs at least "
+            f"{FEWEST} blocks at a count."
         )
     if several_runs:
         caption += f" {RATIOS_OF_RUNS}"

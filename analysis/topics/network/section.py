@@ -30,11 +30,30 @@ from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
 METHOD = (
     "The latency of a ping-pong is half a round trip. The latency of an exchange or of a collective "
-    "operation is the time of the complete operation. Bandwidth is the sum of the rates of all messages that "
-    "processes send at the same time. The value of a run is the median over its batches. A curve shows the "
-    "medians over the runs. Imported curves have the values of their files. Nodeworth compares only curves of the same kind: measured, emulated, simulated "
-    "or published."
+    "operation is the time of the complete operation. Bandwidth counts the bytes per second of all messages "
+    "that processes send at the same time."
 )
+OWN_CURVES = (
+    "Nodeworth times each message size in several batches per run. The value of a run is the median over "
+    "these batches. A curve shows the medians over the runs."
+)
+IMPORTED_CURVES = "Imported curves have the values of their files."
+SAME_KIND = "Nodeworth compares only curves of the same kind: measured, emulated, simulated or published."
+COLUMNS = {
+    "loses_from_bytes": (
+        "Column “Loses from” shows the size from which the bandwidth stays more than 5 % below the peak."
+    ),
+    "switches": (
+        "Column “Another protocol from” shows the sizes at which another protocol probably starts. At these "
+        "sizes, a message takes over 25 % more time than expected. The expected time lies on the straight "
+        "line through the times of the two next smaller sizes."
+    ),
+    "drops": (
+        "Column “Quicker again from” shows the sizes at which a message takes over 10 % less time than a "
+        "message of the next smaller size."
+    ),
+}
+"""Explanation of columns of the key numbers, which are printed if they have a value."""
 _POINT = ["benchmark", "processes", "oversubscription"]
 
 
@@ -96,7 +115,18 @@ def _point_to_point(content: Content) -> Section | None:
         blocks += varying
     if not blocks:
         return None
-    return section("network", "Latency and bandwidth of the interconnects", [paragraph(METHOD), *blocks])
+    return section(
+        "network", "Latency and bandwidth of the interconnects", [paragraph(_method(curves)), *blocks]
+    )
+
+
+def _method(curves: pd.DataFrame) -> str:
+    """Define latency and bandwidth, and state where the values of the curves come from."""
+    is_imported = curves["imported_from"].notna()
+    sentences = [METHOD]
+    sentences += [OWN_CURVES] if (~is_imported & (curves["kind"] != "simulated")).any() else []
+    sentences += [IMPORTED_CURVES] if is_imported.any() else []
+    return " ".join([*sentences, SAME_KIND])
 
 
 def _unavailable(content: Content) -> list[str]:
@@ -143,12 +173,10 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
     ]
     caption = (
         "Key numbers of each curve, from message sizes of 0 bytes and powers of two. N/2 is the size at "
-        "which the bandwidth reaches half of the peak. From the size in column “Loses from”, the bandwidth "
-        "stays more than 5 % below the peak. At the sizes in column “Another protocol from”, a message "
-        "takes over 25 % more time than expected. The expected time continues the line through the two "
-        "next smaller sizes. At the sizes in column “Quicker again from”, a message takes over 10 % less "
-        "time than at the next smaller size."
+        "which the bandwidth reaches half of the peak."
     )
+    for column, sentences in COLUMNS.items():
+        caption += f" {sentences}" if heads[column].notna().any() else ""
     if ((heads["kind"] == "emulated") & (heads["percent_of_link"] > 100)).any():
         caption += (
             " An emulated link does not delay the first packets of a burst. Messages of some KiB may "
@@ -180,8 +208,8 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
         sizes = formats.listed(map(size_text, rows["from_bytes"]))
         groups.setdefault(_title(first), []).append(row([*names, sizes], "", first["interconnect"]))
     caption = (
-        "Message sizes at which an interconnect overtakes another interconnect of the same kind. At larger "
-        "sizes, the order may change again."
+        "The interconnect in column “Faster” overtakes the interconnect in column “than” at the message "
+        "sizes in column “from”. At larger sizes, the order may change again."
     )
     return table(caption, left("Faster", "than", "from"), groups)
 

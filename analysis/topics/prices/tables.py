@@ -190,13 +190,17 @@ def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:
             f"{priced(row, 'price_per_node')}{_at_size(row['nodes'])}"
             for row in smallest_and_largest.drop_duplicates().to_dict("records")
         ]
-        name = offer_name(rows.iloc[0].to_dict(), labels)
-        sentences.append(f"{name}: the price per node is {listed(prices_at_sizes)}.")
+        first = rows.iloc[0].to_dict()
+        computed = " Nodeworth computed this price from the prices of parts."
+        sentences.append(
+            f"{offer_name(first, labels)}: the price per node is {listed(prices_at_sizes)}."
+            f"{computed if first['basis'] == 'computed' else ''}"
+        )
     return sentences
 
 
 def _at_size(number_of_nodes: float | None) -> str:
     """State to which number of nodes a price applies; a price without a number applies to all."""
     if number_of_nodes is None or is_missing(number_of_nodes):
-        return ", independent of the number of nodes"
+        return " for any number of nodes"
     return f" at {nodes(number_of_nodes)}"

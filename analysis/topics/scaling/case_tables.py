@@ -89,7 +89,7 @@ def _rates(scaling: pd.DataFrame) -> tuple[list[Field], str]:
     field = numbers(
         f"Rate ({factor or 1}/s)", lambda rate: formats.number(as_float(rate) / 10**power), "rate"
     )
-    return [field], f" The rate is in {f'{factor} {unit}'.strip()} per second."
+    return [field], f" The rate is the work per second, in {f'{factor} {unit}'.strip()}."
 
 
 def _contents(scaling: pd.DataFrame, labels: Labels) -> str:

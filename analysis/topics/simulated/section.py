@@ -91,7 +91,7 @@ def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> st
     sentences = [f"Simulated cores {relation} the cores that recorded the traces."]
     if ends:
         sentences.append(
-            f"The range of this ratio is {ends}. Brackets of simulated times include this range."
+            f"The range of this ratio is {ends}. Brackets of simulated times account for this range."
         )
     if cpus:
         sentences.append(f"The traces were recorded on {listed(cpus)}.")

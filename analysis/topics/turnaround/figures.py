@@ -128,9 +128,9 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
     cores = sorted({int(count) for count in packing["available_cores"]})
     sizes = formats.listed(map(str, cores)) if len(cores) <= MOST_SIZES else f"{cores[0]} to {cores[-1]}"
     caption = (
-        f"Jobs per day on {sizes}{formats.SPACE}cores against the time per job, by "
-        "case. A line joins the Pareto set of an interconnect: the points with the best trade-offs between "
-        "time per job and jobs per day."
+        "Jobs per day against the time per job, for each case. The jobs of an interconnect share "
+        f"{sizes}{formats.SPACE}cores. A line joins the points of an interconnect with the best trade-offs "
+        "between time per job and jobs per day (Pareto set)."
     )
     fronts = ["interconnect", "kind"]
     return _figures(Tradeoff("turnaround", seconds, rate, caption, fronts), panels, labels)

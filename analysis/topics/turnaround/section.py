@@ -45,12 +45,12 @@ def _left_out(scaling: pd.DataFrame, labels: Labels) -> list[Block]:
     cases = list(dict.fromkeys(scaling.loc[scaling["unit"] == NODES, "case"]))
     if not cases:
         return []
-    verb, its = ("is", "its") if len(cases) == 1 else ("are", "their")
+    its = "its" if len(cases) == 1 else "their"
     names = listed(map(labels.case, cases))
     return [
         paragraph(
-            f"This section covers only cases that are compared by cores. {names} {verb} not shown, because "
-            f"{its} runs are compared by nodes. File tables/scaling.csv has {its} efficiency."
+            "This section covers only cases that Nodeworth compares at equal numbers of cores. Nodeworth "
+            f"compares {names} at equal numbers of nodes. File tables/scaling.csv has {its} efficiency."
         )
     ]
 
@@ -74,8 +74,8 @@ def _advice_blocks(content: Content, advice: pd.DataFrame) -> list[Block]:
             "all combinations of process counts and concurrent jobs. File tables/advice.csv has the "
             "recommended combination for each goal."
             + (
-                f" If a curve has fewer than {FEWEST} blocks, Nodeworth cannot list the combinations that "
-                "may be as good as the recommended combination."
+                " Other combinations may be as good as the recommended combination. Nodeworth lists these "
+                f"combinations only for curves with at least {FEWEST} blocks."
                 if some_unknown
                 else ""
             )
