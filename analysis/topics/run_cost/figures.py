@@ -49,7 +49,7 @@ def _figure(
     currency, lines = rows["currency"].iloc[0], -(-len(panels) // COLUMNS)
     caption = (
         "Cost of a run against its time to solution. Numbers at the points are numbers of nodes. The grey "
-        "line joins the Pareto front. No other point is both faster and cheaper than a point of the front. "
+        "line joins the Pareto front: the points with the best trade-offs between cost and time. "
     )
     if rows["cost_low"].notna().any():
         caption += f"Bars of the cost are {labels.intervals(rows, times=True)}. "

@@ -47,8 +47,8 @@ WEAK = (
 )
 
 SCOPE = (
-    "The cost of a run is its recorded time × its nodes × the price per node hour. The cost excludes "
-    f"start-up, storage, network traffic and idle nodes. {MEASURED_RANGE}"
+    "The cost of a run is its recorded time in hours × its number of nodes × the price per node hour. The "
+    f"cost excludes start-up, storage, network traffic and idle nodes. {MEASURED_RANGE}"
 )
 
 
@@ -79,13 +79,16 @@ def run_cost_section(content: Content) -> Section | None:
         blocks.append(
             _choice_table(
                 choices[is_asked],
-                "Best number of nodes of each system. The line above the rows names the deadline or budget.",
+                "Best number of nodes of each system. The heading of each group of rows names a deadline "
+                "or a budget. The best system is the cheapest within the deadline or the fastest within "
+                "the budget.",
                 labels,
             )
         )
     rest = _choice_table(
         choices[~is_asked],
-        "Best number of nodes of each system. The line above the rows names the speed or the cost to match.",
+        "Best number of nodes of each system. The heading of each group of rows names the speed that each "
+        "system must reach, or the cost that it must not exceed.",
         labels,
     )
     blocks.append(on_screen(rest))
@@ -146,7 +149,7 @@ def _price_table(costs: pd.DataFrame, labels: Labels) -> Block:
     currency = costs["currency"].iloc[0]
     caption = f"Price per node hour in {currency}."
     if any("[" in amount(line, "node_hour_price") for line in lines):
-        caption += " Brackets contain the range of a price. The intervals of costs include this range."
+        caption += " Brackets contain the range of a price. The intervals of costs account for this range."
     return line_table(caption, fields, lines, of_cases=False)
 
 

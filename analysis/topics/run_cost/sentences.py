@@ -20,7 +20,8 @@ from analysis.topics.run_cost.tables import BUDGET, DEADLINE, LAST, SAME_SPEED
 QUESTION = ["case", "compared_kinds", "question", "value", "of_system"]
 """Columns that identify a question of the table ``run_choices``."""
 MEASURED_RANGE = (
-    "Nodeworth interpolates between measured numbers of nodes, and considers no numbers outside this range."
+    "Nodeworth interpolates between measured numbers of nodes. For each system, Nodeworth considers only "
+    "numbers between its smallest and its largest measured number."
 )
 """Range of an answer: nobody knows whether a system is cheaper or faster on numbers outside its range."""
 
@@ -95,7 +96,8 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
         verb = "takes" if in_time else "costs"
         return f"No run {verb} at most {limit} within the measured ranges of nodes."
     rank = "cheapest" if in_time else "fastest"
-    text = f"{labels.curve(best)} has the {rank} run of at most {limit}. This run {_detail(best)}."
+    within = "in" if in_time else "for"
+    text = f"{labels.curve(best)} has the {rank} run {within} at most {limit}. This run {_detail(best)}."
     if best["note"] == LAST:
         text += f" {_is_largest(best, labels)}"
     reached = [line for line in others if not is_missing(line["seconds"])]
@@ -112,12 +114,13 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
 
 
 def _detail(line: Line) -> str:
-    """Write the nodes, cost and time of a choice, with their intervals."""
+    """Write the nodes, cost and time of a choice, with their intervals. The last sentence lacks its stop."""
     cost = f"{money(line['cost'])}{cost_interval(line)}{SPACE}{line['currency']}"
-    return f"needs {needed_nodes(line)} and costs {cost}, at a {time_of_choice(line)}"
+    verb = "needs" if line["question"] == DEADLINE else "uses"
+    return f"{verb} {needed_nodes(line)} and costs {cost}. Its {time_of_choice(line, 'is')}"
 
 
-def time_of_choice(line: Line) -> str:
+def time_of_choice(line: Line, link: str = "of") -> str:
     """Write the median time of a choice, with its interval unless the nodes that it needs have one.
 
     The interval of the time holds for a fixed number of nodes, so it would contradict that of the nodes.
@@ -126,7 +129,7 @@ def time_of_choice(line: Line) -> str:
     seconds = (
         formats.number(line["seconds"]) if needs_range else formats.bracketed(*interval(line, "seconds"))
     )
-    return f"median time of {seconds}{formats.THIN}s"
+    return f"median time {link} {seconds}{formats.THIN}s"
 
 
 def needed_nodes(line: Line) -> str:
@@ -178,7 +181,7 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
     if own is None or is_missing(best["seconds"]) or own is best or is_missing(own["seconds"]):
         return ""
     if best["cost_high"] >= own["cost_low"]:
-        difference = "The intervals of the two costs overlap"
+        difference = "Nodeworth states no difference in cost, because the intervals of the two costs overlap"
     else:
         saved = formats.percent(100 * (1 - best["cost"] / own["cost"]))
         difference = (
@@ -195,8 +198,11 @@ def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> l
     case = labels.case(contest.case)
     if not asked.empty:
         first = answer(next(by_question(asked)), labels)
-        return [f"Cost of a run of {case}, without start-up: {first} {MEASURED_RANGE}"]
+        return [f"Cost of a run of {case}: {first} All costs exclude start-up. {MEASURED_RANGE}"]
     equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
     equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
     sentences = filter(None, (same_speed(lines, labels) for lines in equal))
-    return [f"Cost of a run of {case}, without start-up: {first}" for first in itertools.islice(sentences, 1)]
+    return [
+        f"Cost of a run of {case}: {first} All costs exclude start-up."
+        for first in itertools.islice(sentences, 1)
+    ]
