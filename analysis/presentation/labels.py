@@ -170,8 +170,8 @@ class Labels:
             if len(coverages) and coverages.min() < self.facts.settings.level - 0.005:
                 least = exact(round(100 * coverages.min(), 1))
                 sentences.append(
-                    "Comparisons with few runs are an exception: the confidence of their intervals is at "
-                    f"least {least}{THIN}%"
+                    "Intervals of comparisons with few runs have a lower confidence, but at least "
+                    f"{least}{THIN}%"
                 )
         if any("simulated" in kind for kind in kinds):
             sentences.append(f"Simulated values have {BAND} instead")
@@ -192,8 +192,9 @@ class Labels:
         differs = len(coverages) and set(shares) != {nominal}
         if not differs:
             return ""
+        instead = f" instead of {self.confidence}"
         end = ", depending on the number of runs" if len(shares) > 1 else ""
-        return f"Intervals of times are an exception: their confidence is {' to '.join(shares)}{THIN}%{end}"
+        return f"Intervals of times have a confidence of {' to '.join(shares)}{THIN}%{instead}{end}"
 
     def times(self, rows: pd.DataFrame) -> str:
         """Name the times of `rows` for a caption: medians over blocks, or simulated times."""

@@ -97,16 +97,18 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> tuple[list[str
             sentences.append(f"{subject} is relative to the serial run of {time}.")
             continue
         size = counts_of(unit_of(scaling), as_float(count))
-        run = f"run over {labels.interconnect(interconnect, kinds[0])} with {size}"
+        reference = f"{labels.interconnect(interconnect, kinds[0])} with {size}"
         if is_missing(site):
             why = "" if unit_of(scaling) == NODES else " There is no serial run."
-            sentences.append(f"{subject} is relative to the {run}, which takes {time}.{why}")
+            sentences.append(
+                f"{subject} is relative to {reference}. The time of this reference is {time}.{why}"
+            )
         else:
-            site_references.append(f"The {run} takes {time}.")
+            site_references.append(f"The run over {reference} takes {time}.")
     if site_references:
-        which = "" if unit_of(scaling) == NODES else " without a serial run"
+        condition = "At each site," if unit_of(scaling) == NODES else "If a site has no serial run,"
         sentences.append(
-            f"{speedup} at a site{which} is relative to the site's run with the fewest {unit_of(scaling)}."
+            f"{condition} {labels.speedup} is relative to the site's run with the fewest {unit_of(scaling)}."
         )
     return sentences, site_references
 
@@ -176,8 +178,8 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     if "candidates" in untestable and (untestable["candidates"] > 1).any():
         needed_text += ", because the blocks do not show at which count a baseline is fastest"
     return [
-        f"{which} of {quantities} {verb} only {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}. A "
-        f"verdict after Holm's correction needs {needed_text}."
+        f"{which} of {quantities} {verb} only {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}. For a "
+        f"verdict, Holm's correction may require {needed_text}."
     ]
 
 

@@ -47,17 +47,23 @@ ORIGINS = {
 CONDITIONS = {
     "block": ("blocks", "the runs of a block were made together, in no fixed order"),
     "started": ("start times", "the runs were independent"),
-    "row": ("no start times", "the runs were independent and the runs of the interconnects alternated"),
+    "row": (
+        "no start times",
+        "the runs were independent, and that the runs of the interconnects alternated",
+    ),
 }
 """For each sort of imported data: what shows the order of the runs, and the assumption of verdicts."""
 CONDITIONS_IF_CORRELATED = {
     "started": "successive runs were at most moderately correlated",
-    "row": "successive runs were at most moderately correlated, and the runs of the interconnects alternated",
+    "row": (
+        "successive runs were at most moderately correlated, and that the runs of the interconnects "
+        "alternated"
+    ),
 }
 """Assumptions of verdicts whose intervals are wider because successive runs may be correlated."""
 SINGLE_RUN = (
-    "rests on a single run of one interconnect, so chance may explain the difference",
-    "rest on a single run of one interconnect, so chance may explain the differences",
+    "rests on a single run of an interconnect, so chance may explain the difference",
+    "each rest on a single run of an interconnect, so chance may explain the differences",
 )
 """What follows from a single run, for one comparison and for several."""
 MINUTE = 60
@@ -126,8 +132,7 @@ def how_sure_in_short(
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:
         return f"{text}. Nothing is compared."
-    baselines = named_or_counted((labels.baseline(line) for line in comparisons), "baseline")
-    text += f". {_count_decided(comparisons, baselines, labels)}"
+    text += f". {_count_decided(comparisons, _name_baselines(comparisons, labels), labels)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
@@ -137,11 +142,19 @@ def how_sure_in_short(
     text += _unknown_turns(comparisons, labels)
     if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
         cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")
-        which = counted(len(inseparable), "comparison")
-        text += f". In {cases}, {which} cannot be decided, because {ONE_FIRST}"
+        which = counted(len(inseparable), "undecided comparison")
+        text += f". Reason for {which} in {cases}: {ONE_FIRST}"
     compared = [line for line in comparisons if as_float(line["blocks"]) > 1]
     with_verdict = [line for line in compared if line["verdict"] != INSEPARABLE] or compared
     return f"{text}.{_bases(valid, with_verdict, labels)}"
+
+
+def _name_baselines(comparisons: Sequence[Line], labels: Labels) -> str:
+    """Name the baselines of comparisons, each of which has one of them, or count the baselines."""
+    names = list(dict.fromkeys(labels.baseline(line) for line in comparisons))
+    if len(names) == 1:
+        return f"the baseline {names[0]}"
+    return f"a baseline ({listed(names, 'or')})" if len(names) <= MOST else f"{len(names)} baselines"
 
 
 def _shown(labels: Labels) -> tuple[str, str]:
@@ -213,8 +226,8 @@ def _unknown_turns(comparisons: Sequence[Line], labels: Labels) -> str:
     of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, sorted(cases)), 'case')}"
     return (
         f". The data{of_cases} do not show whether the runs of the interconnects alternated. If the "
-        "runs did not alternate, changes of the systems over time may explain the differences in speed and "
-        "cost, and the number of nodes saved"
+        "runs did not alternate, the systems may have changed between the runs. Such changes may explain the "
+        "differences in speed and in cost, and the nodes saved"
     )
 
 

@@ -59,7 +59,7 @@ def _sentence(contest: Contest, group: pd.DataFrame, labels: Labels) -> str:
 
 def _order(won: Sequence[Line], contest: Contest, labels: Labels, has_two: bool) -> str:
     """Write which interconnect is the fastest at which counts, given the winner at each count."""
-    unit = contest.unit
+    unit, title = contest.unit, f"Crossover in {labels.case(contest.case)}"
     word = "faster" if has_two else "the fastest"
     single = bool((contest.scaling.loc[~contest.scaling["serial"], "n"] == 1).all())
     shown = [line for line in won if single or as_float(line["lead_low"]) > 0]
@@ -67,7 +67,7 @@ def _order(won: Sequence[Line], contest: Contest, labels: Labels, has_two: bool)
     remark = " Each interconnect has one run per count." if single else ""
     if len(stretches) > 2:
         places = [f"{labels.curve(lines[0])} is {word} {_at(lines, contest)}." for lines in stretches]
-        return f"Crossover: {' '.join(places)}{remark}"
+        return f"{title}: {' '.join(places)}{remark}"
     changes = [
         (before, after) for before, after in pairwise(won) if before["interconnect"] != after["interconnect"]
     ]
@@ -75,17 +75,18 @@ def _order(won: Sequence[Line], contest: Contest, labels: Labels, has_two: bool)
     if len(stretches) < 2:
         counts = f"between {formats.whole(before[unit])} and {contest.counted(after[unit])}"
         return (
-            f"Crossover: undecided. The shortest median time changes from {labels.curve(before)} to "
+            f"{title}: undecided. The shortest median time changes from {labels.curve(before)} to "
             f"{labels.curve(after)} {counts}. Noise may explain the difference on at least one side."
         )
     small, large = stretches
     low = [line for line in won if line[unit] <= small[-1][unit]]
     high = [line for line in won if line[unit] >= large[0][unit]]
     up_to = f"up to {contest.counted(small[-1][unit])}"
-    start = up_to if low == small else _at(small, contest)
-    end = f"from {contest.counted(large[0][unit])}" if high == large else _at(large, contest)
+    start = up_to if low == small and len(small) > 1 else _at(small, contest)
+    above = f"from {contest.counted(large[0][unit])}"
+    end = above if high == large and len(large) > 1 else _at(large, contest)
     first, second = labels.curve(small[0]), labels.curve(large[0])
-    return f"Crossover: {first} is {word} {start}. {second} is {word} {end}.{remark}"
+    return f"{title}: {first} is {word} {start}. {second} is {word} {end}.{remark}"
 
 
 def _at(lines: Sequence[Line], contest: Contest) -> str:

@@ -53,7 +53,7 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
         notes.append(
-            f"Nodeworth interpolates {labels.speedup} linearly between numbers of {units} that were run."
+            f"Between two numbers of {units} with runs, Nodeworth interpolates {labels.speedup} linearly."
         )
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         notes.append("Process counts exclude data servers, but processes per core include them.")
@@ -96,8 +96,8 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
     counts = [references[f"reference_{name}"] for name in references["unit"].unique()]
     ends = [formats.whole(getattr(pd.concat(counts), end)()) for end in ("min", "max")]
     return (
-        f"{start} the run with the fewest {unit} of the same case and site: {formats.spanned(*ends)} {unit}. "
-        f"Compare times, not {labels.speedup}, between sites."
+        f"At each site, {labels.speedup} of a case is relative to the run with the fewest {unit}: "
+        f"{formats.spanned(*ends)} {unit}. Compare times, not {labels.speedup}, between sites."
     )
 
 
@@ -145,14 +145,16 @@ def _superlinear_note(scaling: pd.DataFrame, content: Content) -> str:
         return ""
     value, low, high = ends
     efficiency = formats.percent_with_interval(PERCENT * value, PERCENT * low, PERCENT * high)
-    reference = line["reference_interconnect"]
+    labels, reference = content.labels, line["reference_interconnect"]
+    which = f"{labels.curve(line)} with {counts_of(line['unit'], line[line['unit']])}"
+    which += f" in {labels.case(line['case'])}" if scaling["case"].nunique() > 1 else ""
     if is_missing(reference) or reference == line["interconnect"]:
         return (
-            f"The highest efficiency is {efficiency}. Efficiency above 100{formats.THIN}% is superlinear "
-            "speedup. A frequent cause is that the data of each process fit its cache."
+            f"{which} has the highest efficiency: {efficiency}. Efficiency above 100{formats.THIN}% is "
+            "superlinear speedup. A frequent cause is that the data of each process fit its cache."
         )
     return (
-        f"{content.labels.curve(line)} has the highest efficiency: {efficiency}. The reference of this "
+        f"{which} has the highest efficiency: {efficiency}. The reference of this "
         f"efficiency is {_reference_run(line, content.labels)}. The efficiency therefore includes the "
         "difference between the two interconnects."
     )

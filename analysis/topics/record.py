@@ -203,12 +203,13 @@ def _test_sentences(content: Content) -> str:
     text = "Nodeworth tests whether improvements differ from 0."
     if tested["paired"].any():
         text += (
-            " For interconnects with common blocks, the test is the two-sided exact signed-rank test of "
-            "paired log ratios."
+            " With enough common blocks of the two interconnects, the test is the two-sided exact "
+            "signed-rank test of paired log ratios."
         )
     if not tested["paired"].all():
         text += (
-            " For interconnects without common blocks, the test is a two-sided studentised permutation test."
+            " Without enough common blocks of the two interconnects, the test is a two-sided studentised "
+            "permutation test."
         )
     if tables["oversubscription"]["p_adjusted"].notna().any():
         text += (

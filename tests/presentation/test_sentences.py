@@ -68,8 +68,8 @@ class TestReference:
     def test_without_serial_run_the_reference_is_named(self):
         row = point("swift", 8, 2.0, reference_interconnect="swift", reference_processes=2)
         assert plain(sentences.reference_sentences(table("scaling", row), LABELS)[0]) == [
-            "Speedup is relative to the run over InfiniBand with 2 processes, which takes 12.0 s. There is no serial "
-            "run."
+            "Speedup is relative to InfiniBand with 2 processes. The time of this reference is 12.0 s. There is no "
+            "serial run."
         ]
 
     def test_each_site_has_a_reference(self):
@@ -79,7 +79,7 @@ class TestReference:
         ]
         printed, of_sites = sentences.reference_sentences(table("scaling", *rows), LABELS)
         assert plain(printed) == [
-            "Speedup at a site without a serial run is relative to the site's run with the fewest processes."
+            "If a site has no serial run, speedup is relative to the site's run with the fewest processes."
         ]
         assert plain(of_sites) == [
             "The run over InfiniBand with 2 processes takes 12.0 s.",
@@ -108,11 +108,11 @@ class TestImprovement:
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
         rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "Both tests of improvements have only 6 blocks. A verdict after Holm's correction needs at least 8 blocks."
+            "Both tests of improvements have only 6 blocks. For a verdict, Holm's correction may require at least 8 blocks."
         ]
         rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "1 of 2 tests of improvements has only 6 blocks. A verdict after Holm's correction needs at least 8 blocks."
+            "1 of 2 tests of improvements has only 6 blocks. For a verdict, Holm's correction may require at least 8 blocks."
         ]
         assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []

@@ -34,24 +34,27 @@ def crossover(*args, **more):
 @pytest.mark.parametrize(("unit", "noun"), [("processes", "processes"), ("nodes", "nodes")])
 def test_each_side_has_its_counts(unit, noun):
     (text,) = crossover({"early": EARLY, "late": LATE}, compare_by=unit)
-    assert text == f"Crossover: early is faster up to 8 {noun}. late is faster from 16 {noun}."
+    assert text == f"Crossover in duct: early is faster up to 8 {noun}. late is faster from 16 {noun}."
 
 
 def test_counts_are_nodes_where_nodes_hold_several_processes():
     (text,) = crossover({"early": EARLY, "late": LATE}, compare_by="nodes", per_node=4)
-    assert text == "Crossover: early is faster up to 8 nodes. late is faster from 16 nodes."
+    assert text == "Crossover in duct: early is faster up to 8 nodes. late is faster from 16 nodes."
 
 
 def test_a_third_interconnect_makes_it_the_fastest():
     third = dict.fromkeys(EARLY, 100.0)
     (text,) = crossover({"early": EARLY, "late": LATE, "third": third})
-    assert text == "Crossover: early is the fastest up to 8 processes. late is the fastest from 16 processes."
+    assert (
+        text
+        == "Crossover in duct: early is the fastest up to 8 processes. late is the fastest from 16 processes."
+    )
 
 
 def test_one_run_each_is_stated():
     (text,) = crossover({"early": EARLY, "late": LATE}, factors=(1.0,))
     assert text == (
-        "Crossover: early is faster up to 8 processes. late is faster from 16 processes. Each interconnect has one "
+        "Crossover in duct: early is faster up to 8 processes. late is faster from 16 processes. Each interconnect has one "
         "run per count."
     )
 
@@ -61,7 +64,7 @@ def test_a_difference_on_one_side_only_is_undecided():
     nearly = {2: 80.0, 4: 40.0, 8: 20.0, 16: 8.9, 32: 7.9}
     (text,) = crossover({"early": EARLY, "nearly": nearly}, other_factors=FACTORS[::-1])
     assert text == (
-        "Crossover: undecided. The shortest median time changes from early to nearly between 8 and 16 processes. "
+        "Crossover in duct: undecided. The shortest median time changes from early to nearly between 8 and 16 processes. "
         "Noise may explain the difference on at least one side."
     )
 
@@ -75,14 +78,15 @@ def test_without_a_change_of_order_there_is_no_crossover():
     [
         (
             ("a", "a", "a"),
-            "All compared interconnects ran on the same type of node: a. Differences in speed may come from the "
-            "interconnects or from software.",
+            "All compared interconnects ran on the same type of node: a. Interconnects, software or the placement of "
+            "nodes may explain differences in speed between these systems.",
         ),
-        (("a", "b", "b"), "The compared systems differ in their nodes and in their interconnects."),
+        (("a", "b", "b"), "The compared systems differ in their nodes. Their software may differ, too."),
         (
             ("a", "a", "b"),
-            "late and early ran on the same type of node: a. Differences in speed may come from the interconnects or "
-            "from software. All other compared systems ran on a different type of node than early.",
+            "late and early ran on the same type of node: a. Interconnects, software or the placement of nodes may "
+            "explain differences in speed between these systems. Every other system that Nodeworth compares with "
+            "early ran on a different type of node.",
         ),
         (
             ("a", "a", None),

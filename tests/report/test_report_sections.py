@@ -163,10 +163,10 @@ class TestPoorStudies:
 
     def test_one_block_has_no_intervals(self):
         report = whole(make_study(make_runs(1, cases=("elbow",))))
-        assert "a single run of one interconnect, so chance may explain the difference" in plain(
+        assert "a single run of an interconnect, so chance may explain the difference" in plain(
             part(report, "answer")
         )
-        assert "a single run of one interconnect, so chance may explain the difference" in plain(
+        assert "a single run of an interconnect, so chance may explain the difference" in plain(
             part(report, "words")
         )
         assert "There are no tests." in plain(part(report, "method"))
@@ -175,7 +175,7 @@ class TestPoorStudies:
     def test_too_few_blocks_for_any_verdict(self):
         report = whole(make_study(make_runs(3, cases=("elbow",))))
         sentences = plain(part(report, "peaks"))
-        assert "A verdict after Holm's correction needs at least" in sentences
+        assert "For a verdict, Holm's correction may require at least" in sentences
         (table,) = blocks(part(report, "answer"), "table")
         assert {line[4] for line in report_parts.cells(table)} == {"is the baseline", "too few blocks at 4"}
 

@@ -254,7 +254,7 @@ class TestOneInterconnect:
 def test_page_one_of_a_comparison_states_the_disturbed_runs():
     report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS, foreign_cores=0.9)
     assert (
-        ". Other programs disturbed 72 of 72 valid runs. The only comparison with slow shows "
+        ". Other programs disturbed 72 of 72 valid runs. The only comparison with the baseline slow shows "
         in sentences_of(part(report, "answer"))
     )
 
@@ -265,7 +265,10 @@ def test_page_one_names_the_baseline_of_the_comparisons_that_it_counts():
     answer = part(report_of(curves, named=False, blocks=FACTORS), "answer")
     (table,) = blocks(answer, "table")
     assert [line[4].endswith(" %") for line in cells(table)] == [False, True, True]
-    assert ". The only comparison with slow shows which interconnect is faster. " in sentences_of(answer)
+    assert (
+        ". The only comparison with the baseline slow shows which interconnect is faster. "
+        in sentences_of(answer)
+    )
 
 
 @pytest.mark.parametrize(("middle", "is_remarked"), [(1.0, False), (1.2, True)])

@@ -38,10 +38,18 @@ from analysis.topics.topic import Headline, Page
 
 ROUNDED = "the difference lies within the rounding of the times"
 DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, and measuring this dependence takes {MANY} runs"
-ONE_FIRST = "all runs of one interconnect came before all runs of the other"
+ONE_FIRST = "all runs of one interconnect came before all runs of the other interconnect"
 WITHHELD = {INSEPARABLE: ONE_FIRST, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
 """Reasons for verdicts that replace a direction."""
-SAME_NODES = "Interconnects, software or the placement of nodes may explain differences in speed."
+SAME_NODES = (
+    "Interconnects, software or the placement of nodes may explain differences in speed between these "
+    "systems."
+)
+
+
+BEST_COUNTS = (
+    "Nodeworth also compares the interconnects at their best counts: the counts with the highest speedup."
+)
 
 
 def headline(page: Page) -> Headline | None:
@@ -78,18 +86,21 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
         names = [f"{other} with {other_best}", f"{baseline} with {best}"]
         verdict = str(line["best_verdict"])
         if verdict in ("faster", "slower"):
-            sentence = f"{f' is {verdict} than '.join(names)}: {percent}."
+            sentence = f"{f' is {verdict} than '.join(names)}. The difference in speed is {percent}."
         else:
             sentence = f"It is undecided whether {' or '.join(names)} is faster."
-            sentence += f" The estimate for {other} is {percent}."
+            sentence += f" The estimated difference in speed is {percent} for {other}."
             if line["best_low"] * line["best_high"] > 0:
                 may_be_correlated = not line["paired"] and not is_missing(line["lag_one_correlation"])
                 reason = "chance or correlated runs" if may_be_correlated else "chance"
-                sentence += f" After Holm's correction, {reason} may explain the difference."
+                sentence += (
+                    f" The interval excludes 0, but {reason} may explain the difference after Holm's "
+                    "correction for several tests."
+                )
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]
     if len(sentences) > len(depending):
-        sentences.append("Nodeworth compares each interconnect at its best count.")
+        sentences.insert(len(depending), BEST_COUNTS)
     if len(depending) + len(comparing) > MOST:
         sentences.append("tables/improvement.csv has all comparisons at the best counts.")
     return " ".join(sentences)
@@ -240,8 +251,8 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
     names = named_or_counted(map(labels.compared, equal))
     name = labels.baseline(equal[0])
     return (
-        f"{names} and {name} ran on the same type of node: {baseline}. {SAME_NODES} All other compared "
-        f"systems ran on a different type of node than {name}."
+        f"{names} and {name} ran on the same type of node: {baseline}. {SAME_NODES} Every other "
+        f"system that Nodeworth compares with {name} ran on a different type of node."
     )
 
 

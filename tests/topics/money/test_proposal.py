@@ -193,7 +193,7 @@ def test_the_caption_explains_times_and_brackets(exact_runs):
     (few,) = sheets(table(exact_runs), DOUBLING, LABELS)
     assert "Times are medians over n blocks. " in few.caption
     assert (
-        "95\u202f% intervals. Intervals of times are an exception: their confidence is 93.8\u202f%."
+        "95\u202f% intervals. Intervals of times have a confidence of 93.8\u202f% instead of 95\u202f%."
         in few.caption
     )  # five blocks cover no more
     band = {"kind": "simulated", "seconds_low": 3.9, "seconds_high": 4.1}
