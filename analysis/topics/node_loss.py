@@ -50,6 +50,8 @@ PART_NAMES = {
     "work": "computing time that grows with the number of ranks",
 }
 
+WHOLE = formats.percent(100)
+
 
 def _of_parts(suffix: str, column: pa.Column) -> dict[str, pa.Column]:
     """Return the columns of a quantity of each part, with the ends of its interval."""
@@ -227,17 +229,20 @@ def node_loss(content: Content) -> Section | None:
         numbers("Bandwidth at most (%)", share("bandwidth")),
     ]
     method = (
-        "Nodeworth ran each traced rank again, alone and together with other ranks of its node. “Memory” is "
-        "the extra computing time of a rank while other ranks of its node compute. “Waiting” is the waiting "
-        "time in a replay in which messages take no time. “Work” is the CPU time of all ranks that ran alone "
-        "/ the CPU time of the serial run. “Communication” is the rest. “Bandwidth at most” is the loss if "
-        "shared memory bandwidth limited all computing. Nodeworth measured this bandwidth with STREAM triad "
-        "on one core and on several cores. “Bandwidth at most” is an upper bound of “Memory” and not part of "
-        "the sum. Brackets include the interval of the efficiency and the uncertainty bands of the traces. "
-        "File tables/node_loss.csv has the factors."
+        "Nodeworth ran each traced rank again in two ways: alone, and together with other ranks of its "
+        "node. “Memory” is the additional computing time of a rank while other ranks of its node compute. "
+        "“Waiting” is the time that ranks wait for each other. Nodeworth computes this time in a replay of "
+        "the trace in which messages take no time. “Work” compares the CPU time of all ranks, timed alone, "
+        "with the CPU time of the serial run. “Communication” is the rest. These four percentages add up to "
+        f"{WHOLE}. “Bandwidth at most” is an upper bound of the loss that memory bandwidth can cause. It "
+        f"assumes that all computing waits for memory, so it may exceed {WHOLE}. Nodeworth measured this "
+        "bandwidth with STREAM triad on one core and on several cores. Brackets account for the interval of "
+        "the efficiency and the uncertainty bands of the traces. File tables/node_loss.csv has the factors."
     )
     caption = (
-        "Causes of the loss of efficiency inside a node. Shares refer to the logarithm of the efficiency."
+        "Causes of the loss of efficiency inside a node. The efficiency is the product of four factors, one "
+        "factor for each cause. The share of a cause is the logarithm of its factor / the logarithm of the "
+        "efficiency."
     )
     blocks = [
         bullets([_loss_sentence(line, labels) for line in lines]),
@@ -259,8 +264,8 @@ def _loss_sentence(line: Line, labels: Labels) -> str:
         )
     shares = {part: formats.percent_with_interval(*interval(line, f"{part}_percent")) for part in PART_NAMES}
     largest = max(PART_NAMES, key=lambda part: line[f"{part}_percent"])
-    text = f"{run}: the efficiency is {efficiency}. The largest cause of the loss is {PART_NAMES[largest]}: "
-    text += f"{shares[largest]}."
+    text = f"{run}: the efficiency is {efficiency}. The largest share of the loss, {shares[largest]}, is "
+    text += f"due to {PART_NAMES[largest]}."
     for part in ("memory", "communication"):
         if part != largest:
             text += f" {PART_NAMES[part].capitalize()} cause {shares[part]} of the loss."
@@ -273,12 +278,14 @@ def _bandwidth_sentence(line: Line) -> str:
     if is_missing(bound[0]):
         return ""
     share = formats.percent_with_interval(*bound)
-    text = f" Memory bandwidth explains at most {share} of the loss."
+    text = f" Memory bandwidth can cause at most {share} of the loss."
+    if bound[0] > 100:
+        text += f" This upper bound exceeds {WHOLE}, because it assumes that all computing waits for memory."
     if line["memory_percent_low"] <= line["bandwidth_percent_high"]:
-        return f"{text} This bound agrees with the share of caches and memory."
+        return f"{text} Within the uncertainty, shared caches and memory cause no larger share."
     by_reruns = formats.percent_with_interval(*interval(line, "memory_percent"))
     return (
-        f"{text} Repeated runs of several ranks at once show {by_reruns}. Ranks therefore share more than "
+        f"{text} Shared caches and memory cause a larger share: {by_reruns}. Ranks therefore share more than "
         "bandwidth, such as caches or the clock rate of busy cores."
     )
 

@@ -168,8 +168,8 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     limit = shown_limit(ordered)
     beyond_limit = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
-        "Deviation of every run from the median of its point, in order of execution. Shaded areas separate "
-        "the blocks. The line connects the medians of the blocks."
+        "The figure shows how far the time of each run deviates from the median of its point, in order of "
+        "execution. Shaded areas separate the blocks. The line connects the medians of the blocks."
     ]
     if ordered["outlier"].any():
         sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")
@@ -180,8 +180,8 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
         sentences.append("Crosses are invalid or outdated runs.")
     if noisy:
         sentences.append(
-            "The bottom panel shows noise: the share of a run's wall time in which some process waited for "
-            "a core."
+            "The bottom panel shows noise: the share of the wall time of a run in which at least one process "
+            "waited for a core."
         )
     return " ".join(sentences)
 

@@ -210,7 +210,7 @@ def test_models_are_averaged_and_end_at_twice_the_last_count(tables):
     models = tables[0]["models"].query("case == 'bent'").set_index("model")
     assert models.loc["amdahl", "peak_processes"] == np.inf
     assert models["peak_low"].notna().to_dict() == {"amdahl": False, "usl": True, "communication": True}
-    assert "Disagreement between the models widens the brackets" in tables[1]
+    assert "The more the models disagree, the wider are the brackets." in tables[1]
 
 
 def test_intervals_that_hold_at_once_are_wider(improvement):

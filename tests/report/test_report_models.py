@@ -110,14 +110,14 @@ class TestReport:
         page, labels = words(study), FigureLabels.of(study[2])
         assert model_figures(study[1], labels) == []
         assert [block["type"] for block in page["blocks"]] == ["paragraph"]
-        assert "Every curve has fewer than 4 process counts, too few" in sentences_of(page)
+        assert "at least 4 process counts. Every curve has fewer process counts." in sentences_of(page)
 
     def test_curves_with_too_few_counts_are_reported(self):
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",))
         runs = runs[(runs["interconnect"] != "gigabit") | (runs["processes"] < 8)]
         page = words(make_whole_study(runs))
         assert (
-            "1 of 3 curves has fewer than 4 process counts, too few to compare scaling models."
+            "only on curves with at least 4 process counts. 1 of 3 curves has fewer process counts."
             in sentences_of(page)
         )
 

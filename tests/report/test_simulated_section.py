@@ -38,7 +38,7 @@ def test_a_model_stands_once_for_all_numbers_of_threads():
 
 def test_a_bad_fit_and_an_unsourced_host_give_warnings():
     sentences = sentences_of(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
-    assert "Warning: the mean error of Swift (sim) at fitted points is above 3 %." in sentences
+    assert "Warning: the mean error of Swift (sim) at fitted message sizes is above 3 %." in sentences
     assert "cores have 0.2 times the speed" in sentences and "states no source of this ratio" in sentences
 
 

@@ -262,4 +262,4 @@ def test_chance_names_one_of_two_equal_interconnects_in_a_twentieth_of_the_count
     won = winners(fastest)
     assert won["rivals"].eq(0).mean() < 0.065
     caption = winners_table(won.head(40), LABELS)["caption"]
-    assert "name a single fastest interconnect at up to 5\u202f% of the tested counts." in caption
+    assert "fast, this would happen at up to 5\u202f% of the tested counts." in caption

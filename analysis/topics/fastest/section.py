@@ -76,8 +76,8 @@ def winners_table(won: pd.DataFrame, labels: Labels, several_runs: bool = False)
             caption += " The statistical test is “multiple comparisons with the best”."
     if rows["rivals"].notna().any():
         caption += (
-            " If all interconnects were equally fast, Nodeworth would still name a single fastest "
-            f"interconnect at up to {formats.percent(100 * ALPHA, places=0)} of the tested counts."
+            " Nodeworth may name a single fastest interconnect by chance. If all interconnects were equally "
+            f"fast, this would happen at up to {formats.percent(100 * ALPHA, places=0)} of the tested counts."
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += (

@@ -21,20 +21,25 @@ from analysis.topics.models.sentences import (
 from analysis.topics.models.tables import AVERAGE
 
 READING = (
-    "Nodeworth fits each model to the median times of a curve. To check the model, Nodeworth omits each "
-    "process count in turn. Nodeworth predicts the time at the omitted count from the other counts. The "
-    "held-out error of a model is the mean relative error at the omitted counts. The best model has the "
-    "smallest held-out error. A predicted time is a weighted average of the times of all models. The "
-    "smaller the held-out error of a model, the larger is its weight. Disagreement between the models widens "
-    "the brackets of a prediction. Above the largest count that was run, larger held-out errors give wider "
+    "A curve contains the median times of a case over an interconnect. Nodeworth fits several scaling "
+    "models to each curve. To check a model, Nodeworth omits each process count in turn. Nodeworth predicts "
+    "the time at the omitted count from the other counts. The held-out error of a model is the mean relative "
+    "error at the omitted counts. The best model has the smallest held-out error. A predicted time is a "
+    "weighted average of the times of all models. The smaller the held-out error of a model, the larger is "
+    "its weight. Brackets contain the interval or band of a prediction. The more the models disagree, the "
+    "wider are the brackets. Above the largest count that was run, larger held-out errors also widen the "
     "brackets. Predictions above twice the largest count that was run have no brackets."
 )
-READING_WEAK = " In the communication model, the time on p processes is b + c log2 p + d p."
+READING_WEAK = (
+    " In the communication model, the time on p processes is b + c log2 p + d p. The fit determines b, c "
+    "and d."
+)
 READING_STRONG = (
-    " In the communication model, the time on p processes is a/p + b + c log2 p + d p. USL is "
-    "Gunther's Universal Scalability Law. Column “Limit of speedup” shows the upper bound of speedup in the "
-    "formula of the model. The bound is not a prediction. In column “Peak”, ∞ means that the model has no "
-    "peak up to the largest predicted count."
+    " In the communication model, the time on p processes is a/p + b + c log2 p + d p. The fit "
+    "determines a, b, c and d. USL is Gunther's Universal Scalability Law. Column “Limit of speedup” shows "
+    "the speedup that the formula of the model cannot exceed. This limit is not a prediction. Column “Peak” "
+    "shows the process count at which the model has its highest speedup. ∞ means that the model has no peak "
+    "up to the largest predicted count."
 )
 
 
@@ -82,8 +87,9 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     brackets = f" Brackets contain {labels.intervals(best_models)}." if has_intervals else ""
     caption = (
         f"The best model of each curve.{brackets} A dash ({MISSING}) means that the model does not define "
-        f"the quantity of the column. The last column shows the predicted {labels.speedup} at the count of "
-        "column “Predicted to”. File tables/models.csv has all models."
+        f"the quantity of the column. Column “{labels.speedup.capitalize()} there” shows the predicted "
+        f"{labels.speedup} at the process count in column “Predicted to”. File tables/models.csv has all "
+        "models."
     )
     lines = labels.lines(best_models, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

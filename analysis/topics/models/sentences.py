@@ -74,7 +74,10 @@ def too_few_sentence(models: pd.DataFrame, best_models: pd.DataFrame, labels: La
     subject = f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'}"
     if too_short == curves:
         subject = "Every curve has"
-    return f"{subject} fewer than {counted(needed, 'process count')}, too few to compare scaling models."
+    return (
+        "Nodeworth compares scaling models only on curves with at least "
+        f"{counted(needed, 'process count')}. {subject} fewer process counts."
+    )
 
 
 def peak_text(row: Line) -> str:

@@ -71,9 +71,12 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
             )
             continue
         factors = listed(f"{formats.number(factor)} for {field}" for field, factor in changed.items())
+        change = "another number of"
+        if (changed > 1).all() or (changed < 1).all():
+            change = "more" if changed.iloc[0] > 1 else "fewer"
         sentences.append(
-            f"{labels.case(case)}: the number of iterations of the linear solver on {processes(many)}, "
-            f"divided by the number on {processes(few)}, is {factors}."
+            f"{labels.case(case)}: the linear solver needs {change} iterations on {processes(many)} than on "
+            f"{processes(few)}. The factor is {factors}."
         )
     return sentences
 
@@ -116,18 +119,21 @@ def _effect_of_iterations(line: Line) -> str:
         value, low, high = (100 * end for end in interval(line, "implementation_efficiency"))
         without_savings = formats.percent_with_interval(value, low, high)
         return (
-            "The linear solver needs fewer iterations than the reference. With as many iterations as the "
-            f"reference, the efficiency would be {without_savings}"
+            "The linear solver needs fewer iterations than in the reference run. With as many iterations as "
+            f"in the reference run, the efficiency would be {without_savings}"
         )
     loss = line["algorithmic_loss_percent"]
     share = (
         ""
         if is_missing(loss)
-        else (f". The additional iterations explain {formats.percent(loss)} of the lost time")
+        else (
+            f". The additional iterations explain {formats.percent(loss)} of the lost time, which an "
+            f"efficiency of {formats.percent(100)} would save"
+        )
     )
     return (
-        "With only the additional iterations of the linear solver, the efficiency would be "
-        f"{formats.percent(100 * algorithmic)}{share}"
+        "The linear solver needs more iterations than in the reference run. If these additional iterations "
+        f"were the only loss, the efficiency would be {formats.percent(100 * algorithmic)}{share}"
     )
 
 
@@ -140,8 +146,8 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
         shares = rows[rows["processes"] == few].groupby("part")["share"].median()
         largest = str(shares.idxmax())
         text = (
-            f"{labels.case(case)}: the part “{largest}” takes {formats.percent(100 * shares[largest])} of "
-            f"the main loop on {processes(few)}"
+            f"{labels.case(case)}: on {processes(few)}, part “{largest}” is the largest part of the main "
+            f"loop and takes {formats.percent(100 * shares[largest])} of it"
         )
         at_largest = rows[rows["processes"] == many]
         at_largest = at_largest.assign(growth=at_largest["share"] - at_largest["part"].map(shares))
@@ -149,7 +155,7 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
             line = at_largest.nlargest(1, "growth").iloc[0].to_dict()
             before = formats.percent(100 * (line["share"] - line["growth"]))
             text += (
-                f". The share of “{line['part']}” grows from {before} on {processes(few)} to "
+                f". The share of part “{line['part']}” grows most: from {before} on {processes(few)} to "
                 f"{formats.percent(100 * line['share'])} on {processes(many)} over "
                 f"{labels.interconnect(line['interconnect'], line['kind'])}"
             )
@@ -162,15 +168,20 @@ def _outside_sentences(parts: pd.DataFrame) -> list[str]:
     sentences = []
     prepared = parts[parts["stage"] == PREPARATION].groupby("part")["seconds"].max()
     if len(prepared):
+        parts_made = listed(f"the {part}" for part in prepared.index)
         times = listed(f"{formats.seconds(seconds)} for the {part}" for part, seconds in prepared.items())
-        sentences.append(f"All times exclude the preparation before the runs: at most {times}.")
+        sentences.append(
+            f"Nodeworth makes {parts_made} before a run. All other times in this report exclude this "
+            f"preparation, which takes at most {times}."
+        )
     outside = parts[(parts["stage"] == RUN) & (parts["part"] != "main loop")]
     if len(outside):
         share = outside.groupby(_POINT, dropna=False)["share"].sum()
         sentences.append(
-            f"All times{' also' if sentences else ''} exclude the time outside the main loop, such as "
-            f"start-up and output. A run spends {formats.percent(100 * share.min())} to "
-            f"{formats.percent(100 * share.max())} of its time outside the main loop."
+            f"All other times in this report{' also' if sentences else ''} exclude the work outside the main "
+            "loop, such as start-up and output. This work takes "
+            f"{formats.spanned(*(formats.percent(100 * end) for end in (share.min(), share.max())))} of the "
+            "whole run."
         )
     return sentences
 
@@ -228,8 +239,9 @@ def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
         ]
     columns = [*left("Field"), *right(*map(processes, counts))]
     caption = (
-        "Iterations of the linear solver per time step, or per iteration of a steady solver. The values are "
-        "medians over all interconnects. All points are in tables/solver_iterations.csv."
+        "The table counts the iterations of the linear solver in each time step. For a steady solver, it "
+        "counts them in each iteration of the steady solver. The values are medians over all interconnects. "
+        "All points are in tables/solver_iterations.csv."
     )
     return table(caption, columns, groups)
 
@@ -247,9 +259,9 @@ def _efficiency_table(efficiency: pd.DataFrame, labels: Labels) -> Block:
     caption = (
         "Efficiency and its two factors, at the smallest and the largest parallel process count. The "
         "efficiency is the algorithmic factor times the implementation factor. The algorithmic factor is the "
-        "efficiency if only the number of iterations of the linear solver changes. All other effects, such "
-        "as communication, imbalance and memory, change only the implementation factor. All points are in "
-        "tables/solver_efficiency.csv."
+        "efficiency that would result if only the number of iterations of the linear solver changed with the "
+        "process count. All other effects, such as communication, imbalance and memory, change only the "
+        "implementation factor. All points are in tables/solver_efficiency.csv."
     )
     return table(caption, columns, groups)
 

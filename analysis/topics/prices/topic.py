@@ -59,13 +59,13 @@ def prices(content: Content) -> Section | None:
         texts("Note", text_or_empty, "note"),
     ]
     lines = labels.lines(table, "interconnect")
-    caption = "Prices of interconnects by size."
+    caption = "Prices of interconnects by number of nodes."
     blocks = [
         paragraph(METHOD),
         *content.figures("prices"),
         line_table(caption, fields, lines, lambda line: offer_name(line, labels), of_cases=False),
     ]
-    return section("prices", "Prices of interconnects by size", blocks)
+    return section("prices", "Prices of interconnects by number of nodes", blocks)
 
 
 def headline(page: Page) -> Headline | None:

@@ -71,8 +71,9 @@ def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     rows_of_pairs = math.ceil(len(interconnects) / columns)
     most = int(rows["processes"].max())
     caption = (
-        f"{labels.case(case)}: parts of the simulated time. Upper panels show the mean over the ranks at "
-        f"each process count. Lower panels show each rank of the run on {counted(most, 'process')}."
+        f"{labels.case(case)}: bars divide the simulated time into computing, waiting for others, and time "
+        "that the interconnect adds. Upper panels show the mean over the ranks at each process count. Lower "
+        f"panels show each rank of the run on {counted(most, 'process')}."
     )
     alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
     stem, inches = file_stem("simulated_times", case), 2 * ROW_INCHES * rows_of_pairs + 0.4

@@ -91,7 +91,7 @@ def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> st
     sentences = [f"Simulated cores {relation} the cores that recorded the traces."]
     if ends:
         sentences.append(
-            f"The range of this ratio is {ends}. Brackets of simulated times account for this range."
+            f"The range of this ratio is {ends}. The brackets of simulated times account for this range."
         )
     if cpus:
         sentences.append(f"The traces were recorded on {listed(cpus)}.")
@@ -145,10 +145,13 @@ def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
         for name, model in models.items()
     ]
     caption = (
-        "Errors of each model in a replay of the ping-pong that gave its parameters. Columns “Left out” show "
-        "the errors at points that the fit did not use. The fit always needs points below 2 KiB and the "
-        "first and last point of a protocol. A model of two points has only latency and peak bandwidth. "
-        "Errors of such a model at other message sizes are unknown."
+        "Errors of each model. Nodeworth fitted the model to the times of a ping-pong, simulated the same "
+        "ping-pong and compared the times. Column “Points” shows the number of message sizes. Columns “Left "
+        "out” show errors of another check. Nodeworth leaves out each message size in turn and predicts its "
+        "time from the two neighbouring sizes. These columns cover no sizes below 2 KiB. They also do "
+        "not cover the first and the last size of each MPI protocol, such as eager. A model with 2 in column "
+        "“Points” knows only latency and peak bandwidth. Errors of such a model at other message sizes are "
+        "unknown."
     )
     return table(caption, columns, {"": rows})
 
@@ -177,7 +180,10 @@ def _sources(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
 def _warnings(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
     """Name the models with a mean error above `MEAN_ALLOWED_PERCENT`."""
     allowed, sentences = formats.exact(MEAN_ALLOWED_PERCENT), []
-    for key, where in (("mean_percent", "at fitted points"), ("left_out_mean_percent", "at points left out")):
+    for key, where in (
+        ("mean_percent", "at fitted message sizes"),
+        ("left_out_mean_percent", "at message sizes left out"),
+    ):
         inaccurate = [
             labels.interconnect(name, "simulated")
             for name, model in models.items()
@@ -196,8 +202,10 @@ def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labe
     if not lines:
         return []
     caption = (
-        "One-way times of all points of each fitted curve. “Given” times come from the curve. “Replayed” "
-        "times come from the model. Column “Error if left out” is empty at points that the fit always needs."
+        "Each row shows the one-way times at a message size of a fitted ping-pong curve. “Given” times come "
+        "from the curve. “Replayed” times come from the model. For column “Error if left out”, Nodeworth "
+        "predicts a time from the two neighbouring sizes. The first and the last size of each MPI protocol "
+        f"have a dash ({MISSING}), because a neighbour is missing."
     )
     fields = [
         texts("Message size", size_text, "bytes"),

@@ -16,23 +16,25 @@ from analysis.runs.side_tables import FACTORS, with_fewest_threads
 from analysis.topics.topic import Headline, Page
 
 HOW = (
-    "A trace contains the computing and communication of every rank in a few steps of a run. “Computing” is "
-    "the CPU time of all ranks. The computing of a rank with several threads ends with the last thread. "
-    "“Over serial” is the computing time × threads / the time of the same steps in serial runs. “Another "
-    "rank” is the slowdown of a rank per additional computing rank on the same node. Nodeworth measured this "
-    "slowdown by timing ranks alone and together."
+    "A trace contains the computing and communication of every rank in a few steps of a run. Column "
+    "“Computing” shows the sum of the CPU times of all ranks. The computing of a rank with several threads "
+    "lasts until its last thread ends. Column “Over serial” is a ratio: computing time × threads per rank / "
+    "time of the same steps in serial runs. Above 1, the ranks together compute longer than a serial run. "
+    "Column “Another rank” shows the slowdown of a rank for each other rank that computes on its node. "
+    "Nodeworth measured this slowdown by timing ranks alone and together."
 )
 TIMED = {
     "alone": (
-        "“Timed alone” means that each rank ran again several times, alone on a core. Recorded messages "
-        "answered the rank's MPI calls. The rank sent the same messages as in the traced run. The computing "
-        "time of the rank is the median of these runs. The band contains 90\N{NARROW NO-BREAK SPACE}% of "
-        "these runs."
+        "In column “Timed”, “alone” means that each rank ran again several times, alone on a core. The other "
+        "ranks did not run. The MPI calls of the rank returned the data that the traced run had recorded. "
+        "The rank sent the same messages as in the traced run. The computing time of the rank is the median "
+        "of these runs. Column “Band (s)” shows the band of this time, which contains "
+        "90\N{NARROW NO-BREAK SPACE}% of these runs."
     ),
     "together": (
-        "“Timed together” means that Nodeworth timed the computing in the traced run. Ranks on the same core "
-        "take more CPU time than ranks that run alone. Nodeworth therefore scales the times to the CPU time "
-        "of the serial run. The band reaches from the corrected to the measured time."
+        "In column “Timed”, “together” means that Nodeworth timed the computing in the traced run. Ranks on "
+        "the same core take more CPU time than ranks that run alone. Nodeworth therefore scales the times to "
+        "the CPU time of the serial run. The band reaches from the corrected to the measured time."
     ),
 }
 """Explanation of each timing of traces."""
@@ -219,11 +221,13 @@ def _efficiency_table(content: Content) -> Block:
         *(numbers(head, lambda share: formats.whole(100 * share), name) for head, name in shares),
     ]
     caption = (
-        "Efficiency factors of the POP centre of excellence, at the peak and at the largest process count. "
-        "Load balance is the mean / the largest computing time of the ranks. Serialisation is the largest "
-        "computing time / the ideal run time. Messages take no time in the ideal run. Transfer is the ideal "
-        "run time / the run time. Parallel efficiency is the product of these three factors. Parallel "
-        "efficiency ignores the additional computing of the parallel program."
+        "Factors of the parallel efficiency, as the POP centre of excellence defines them. The table shows "
+        "the process count with the highest speedup, and the largest process count. Load balance is a ratio: "
+        "mean computing time of the ranks / largest computing time of a rank. The ideal run time is the run "
+        "time if messages take no time. Serialisation is a ratio: largest computing time of a rank / ideal "
+        "run time. Transfer is a ratio: ideal run time / run time. Parallel efficiency is the product of "
+        "these three factors. The ranks together may compute longer than a serial run. Parallel efficiency "
+        "does not account for this additional computing, unlike the efficiency in other tables."
     )
     lines = labels.lines(rows, "case", "interconnect", "processes")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

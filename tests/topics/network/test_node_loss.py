@@ -103,9 +103,9 @@ def test_a_sentence_states_where_lost_time_goes(tables):
     section = section_of(tables, make_node_loss(tables["scaling"], simulated(), UNKNOWN))
     assert sentences_of(section).splitlines()[0] == (
         "Duct on 2 processes of one node, memory: the efficiency is 0.625 [0.625, 0.625]. The largest "
-        "cause of the loss is waiting of ranks for each other: 33 % [33, 33]. Shared caches and memory cause 20 % "
-        "[0, 47] of the loss. Communication and time that the trace does not show cause 26 % [-28, 67] of the "
-        "loss."
+        "share of the loss, 33 % [33, 33], is due to waiting of ranks for each other. Shared caches and memory "
+        "cause 20 % [0, 47] of the loss. Communication and time that the trace does not show cause 26 % "
+        "[-28, 67] of the loss."
     )
     (table,) = blocks(section, "table")
     assert cells(table)[0][:3] == ["memory", "2", "0.625 [0.625, 0.625]"]
@@ -137,8 +137,8 @@ def test_shared_bandwidth_explains_no_more_than_if_all_waited_for_memory(tables)
     assert sum(row[f"{part}_percent"] for part in PART_NAMES) == pytest.approx(100)
     sentence = sentences_of(section_of(tables, loss)).splitlines()[0]
     assert sentence.endswith(
-        "Memory bandwidth explains at most 47 % [22, 61] of the loss. This bound agrees with the share of caches "
-        "and memory."
+        "Memory bandwidth can cause at most 47 % [22, 61] of the loss. Within the uncertainty, shared caches and "
+        "memory cause no larger share."
     )
 
 
@@ -148,8 +148,8 @@ def test_both_figures_are_given_if_re_runs_exceed_the_bandwidth_limit(tables):
     assert loss["node_loss"].loc[0, "bandwidth_factor_high"] == 1
     sentence = sentences_of(section_of(tables, loss)).splitlines()[0]
     assert (
-        "at most 2.1 % [0.0, 4.3] of the loss. Repeated runs of several ranks at once show 39 % [30, 47]"
-        in sentence
+        "at most 2.1 % [0.0, 4.3] of the loss. Shared caches and memory cause a larger share: "
+        "39 % [30, 47]. Ranks" in sentence
     )
     assert "share more than bandwidth" in sentence
 
