@@ -65,8 +65,18 @@ class Contest:
     @property
     def largest_count(self) -> str:
         """Words for the largest count of `scaling`, in which the counts of `beyond` do not take part."""
+        return self.largest_of("")
+
+    def largest_of(self, curves: str) -> str:
+        """Write words for the largest count of curves, without the counts of `beyond`.
+
+        Parameters
+        ----------
+        curves : str
+            Words for the curves, such as ``this interconnect``; empty for all curves of the contest.
+        """
         if self.beyond.empty:
-            return "the largest count that was run"
+            return f"the largest count of {curves}" if curves else "the largest count with runs"
         if self.level == 1:
             return "the largest count with a core for each process"
         return f"the largest count with {processes(self.level)} per core"

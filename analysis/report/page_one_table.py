@@ -79,7 +79,7 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
             f" The intervals of {content.labels.speedup} account for the variation of the reference time."
         )
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
-    largest = listed(dict.fromkeys(contest.largest_count for contest in contests), "or")
+    largest = listed(dict.fromkeys(contest.largest_of("the interconnect") for contest in contests), "or")
     if "+" in marks:
         caption += f" A + means that {labels.speedup} still rises at {largest}."
     if "?" in marks:

@@ -81,6 +81,10 @@ NODE_EQUIVALENT = table_schemas(
 )
 
 
+NO_NODE = "no whole node"
+"""End of a saving of processes that frees no node."""
+
+
 def make_node_equivalent(context: Context) -> Tables:
     """Make the table ``node_equivalent``: a row for each pair of curves and target."""
     rows = [piece for pairs in context.curves.pairs for piece in equivalent_pieces(pairs, context.settings)]
@@ -150,14 +154,14 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         numbers(f"{capital} saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
     ]
     caption = (
-        f"Number of {nouns} at which each interconnect reaches the baseline's highest {labels.speedup}. "
-        f"Nodeworth interpolates {labels.speedup} linearly between counts that were run. On page one, "
+        f"Number of {nouns} that each interconnect needs for the highest {labels.speedup} of the baseline. "
+        f"Between two counts with runs, Nodeworth interpolates {labels.speedup} linearly. On page one, "
         f"Nodeworth rounds each number up to whole {nouns}. File tables/node_equivalent.csv also has these "
         f"numbers for lower values of {labels.speedup}."
     )
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
         caption += (
-            f" In brackets, {MISSING} stands for a number below the smallest count that was run. In "
+            f" In brackets, {MISSING} stands for a number below the smallest count with runs. In "
             "brackets, ∞ means that the interconnect does not reach the speedup."
         )
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
@@ -190,10 +194,7 @@ def nodes_saved(contests: Sequence[Contest], labels: Labels) -> str:
     if savings:
         first, largest = savings[0], min(savings, key=lambda saving: share_needed(saving[0]))
         shown = [first] if largest is first else [first, largest]
-        return " ".join(
-            f"Nodes saved in {labels.case(contest.case)}: {_saving(line, contest, labels)}."
-            for line, contest in shown
-        )
+        return " ".join(f"{_saving(line, contest, labels)}." for line, contest in shown)
     if best:
         return "Nodes saved: none. No interconnect needs fewer processes than its baseline at equal speed."
     return f"Nodes saved: unknown. {_why_unknown(contests)}."
@@ -239,7 +240,7 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
 
 
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:
-    """Say what a row of ``node_equivalent`` saves.
+    """Say what a row of ``node_equivalent`` saves, without the last full stop.
 
     If fewer processes of the baseline are nearly as fast, a sentence states the saving against these.
     """
@@ -249,9 +250,11 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     rows = rows_like(contest.scaling, {**line, "kind": side(line["kind"], 1)}, curve)
     needed = _with_nodes(whole_count(line["equivalent_processes"]), rows)
     matched = _with_nodes(int(line["baseline_processes"]), baseline_rows)
+    saved = _saved(line, baseline_rows, rows)
+    unit = "Processes" if saved.endswith(NO_NODE) else "Nodes"
     text = (
-        f"{labels.compared(line)} with {needed} is as fast as {labels.baseline(line)} with {matched}. The "
-        f"saving is {_saved(line, baseline_rows, rows)}"
+        f"{unit} saved in {labels.case(contest.case)}: {labels.compared(line)} with {needed} is as fast as "
+        f"{labels.baseline(line)} with {matched}. The saving is {saved}"
     )
     peaks = as_lines(rows_like(contest.peaks, baseline, curve))
     nearly = contest.nearly_best(peaks[0]) if peaks else None
@@ -266,7 +269,7 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     smaller = f"{labels.baseline(line)} with {counts_of(contest.unit, nearly[contest.unit])}"
     return (
         f"{text}. The {labels.speedup} of {smaller} is only {less} below the highest {labels.speedup} of "
-        f"{labels.baseline(line)}. At the speed of {smaller}, {labels.compared(line)} saves {savings[0]}"
+        f"{labels.baseline(line)}. {labels.compared(line)} saves {savings[0]} at the speed of {smaller}"
     )
 
 
@@ -292,9 +295,7 @@ def _saved(line: Line, baseline_rows: pd.DataFrame, rows: pd.DataFrame) -> str:
         return saved
     saved_nodes = [baseline_nodes - needed for needed in nodes]
     return (
-        f"{saved} and {_with_range(saved_nodes, 'node')}"
-        if any(saved_nodes)
-        else f"{saved}, but no whole node"
+        f"{saved} and {_with_range(saved_nodes, 'node')}" if any(saved_nodes) else f"{saved}, but {NO_NODE}"
     )
 
 

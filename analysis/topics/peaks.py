@@ -65,17 +65,17 @@ PEAKS = table_schemas(
 
 
 ENDS = {
-    "alone": ("has its highest speedup on one process", "have their highest speedup on one process"),
+    "alone": ("has its highest value on one process", "have their highest values on one process"),
     "smallest": (
-        "has its highest speedup at its smallest count with valid runs",
-        "have their highest speedup at their smallest count with valid runs",
+        "has its highest value at its smallest count with valid runs",
+        "have their highest values at their smallest counts with valid runs",
     ),
-    "stops": ("peaks before its largest count", "peak before their largest count"),
-    "rises": ("still rises at its largest count", "still rise at their largest count"),
-    "unsure": ("may still rise at its largest count", "may still rise at their largest count"),
+    "stops": ("peaks before its largest count", "peak before their largest counts"),
+    "rises": ("still rises at its largest count", "still rise at their largest counts"),
+    "unsure": ("may still rise at its largest count", "may still rise at their largest counts"),
     "falls": (
-        "is slower at its largest count, but the runs do not exclude noise",
-        "are slower at their largest count, but the runs do not exclude noise",
+        "is lower at its largest count than at its peak, but noise may explain the difference",
+        "are lower at their largest counts than at their peaks, but noise may explain the differences",
     ),
     "one count": ("has only one count", "have only one count"),
 }
@@ -225,11 +225,15 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     text = joined([*clauses, *_beyond_clauses(first, labels)], ("it is undecided ", "the "))
     names = {line["interconnect"] for lines in named_groups.values() for line in lines}
     unnamed = first.peaks[~first.peaks["interconnect"].isin(names)]
-    text += _count_ends("", "other curve", [_end_in_words(line, first) for line in as_lines(unnamed)])
+    text += _count_ends(
+        "", f"other {labels.speedup} curve", [_end_in_words(line, first) for line in as_lines(unnamed)]
+    )
     elsewhere = [(line, contest) for contest in others for line in as_lines(contest.peaks)]
     place = f"In {_other_places(first, others, labels)}, "
-    text += _count_ends(place, "curve", [_end_in_words(line, contest) for line, contest in elsewhere])
-    return f"How far it scales in {case}: {text}."
+    text += _count_ends(
+        place, f"{labels.speedup} curve", [_end_in_words(line, contest) for line, contest in elsewhere]
+    )
+    return f"Scaling of {case}: {text}."
 
 
 def _other_places(first: Contest, others: Sequence[Contest], labels: Labels) -> str:
@@ -253,15 +257,17 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     """Write the clause on curves that end in the same way at the same best count."""
     curves = list(dict.fromkeys(labels.curve(line) for line in lines))
     names, is_one = named_or_counted(curves), len(curves) == 1
-    is_fastest = f"{names} {'is' if is_one else 'are'} fastest with"
+    reaches_peak = f"{names} {'reaches its' if is_one else 'reach their'} highest {labels.speedup} with"
     if count == 1 and end == "stops" and contest.unit == PROCESSES:
-        return f"{is_fastest} one process"
+        return f"{reaches_peak} one process"
     if end == "one count":
         return f"{names} ran only with {contest.counted(count)}, so scaling is unknown"
-    gain = f"{labels.speedup}{' ' if len(lines) == 1 else 's of '}{_speedup_range(lines)}"
+    peak = _speedup_range(lines)
+    gain = f"{labels.speedup}{' ' if len(lines) == 1 else 's of '}{peak}"
     gain += "".join({f", from {line['note']}" for line in lines if has_weak_blocks(line)})
-    largest = f"{contest.counted(count)}, {contest.largest_count}"
-    rises = f"the {labels.speedup} of {names} still rises at {largest}"
+    largest = contest.largest_of("this interconnect" if is_one else "these interconnects")
+    rise = f"{' of ' if is_one else 's of '}{names} still {'rises' if is_one else 'rise'}"
+    rises = f"the {labels.speedup}{rise} at {contest.counted(count)}, {largest}"
     if end == "rises":
         return f"{rises}: {gain}"
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
@@ -270,10 +276,10 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
         gains = "gains" if is_one else "gain"
         return f"it is undecided whether {names} {gains} speed above {contest.counted(count)}: {gain}"
     if len(lines) == 1:
-        gain += _nearly_best_clause(lines[0], contest, labels)
+        peak += _nearly_best_clause(lines[0], contest, labels)
     if end == "stops":
-        return f"{is_fastest} {contest.counted(count)}: {gain}"
-    return f"{is_fastest} {contest.counted(count)}, but larger counts may be as fast: {gain}"
+        return f"{reaches_peak} {contest.counted(count)}: {peak}"
+    return f"{reaches_peak} {contest.counted(count)}, but larger counts may be as fast: {peak}"
 
 
 def _beyond_clauses(contest: Contest, labels: Labels) -> list[str]:

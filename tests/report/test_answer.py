@@ -81,14 +81,14 @@ class TestDuct:
         sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
         assert sentences.endswith(
             ". The speedup of GigE (pub) with 8 processes is only 7.7 % below the highest speedup of GigE (pub). "
-            f"At the speed of GigE (pub) with 8 processes, InfiniBand (pub) saves {saving}."
+            f"InfiniBand (pub) saves {saving} at the speed of GigE (pub) with 8 processes."
         )
 
     def test_where_more_processes_stop_paying(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "How far it scales in duct: GigE (pub) is fastest with 16 processes: speedup 8.33. The speedup of "
-            "InfiniBand (pub) still rises at 32 processes, the largest count that was run: speedup 31.2."
+            "Scaling of duct: GigE (pub) reaches its highest speedup with 16 processes: 8.33. The speedup of "
+            "InfiniBand (pub) still rises at 32 processes, the largest count of this interconnect: speedup 31.2."
         )
         assert plain(figure_title(contests[0], LABELS)) == "GigE (pub) stops scaling at 16 processes"
 
@@ -103,7 +103,7 @@ class TestDuct:
     def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, speedup):
         runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
         sentences = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
-        assert f" is fastest with 16 processes: speedup {speedup}." in sentences
+        assert f" reaches its highest speedup with 16 processes: {speedup}." in sentences
 
     def test_fewer_than_five_blocks_do_not_show_where_a_curve_stops(self):
         runs = runs_table(rows("duct", "slow", SLOW, (0.9, 1.0, 1.1, 1.2)))
@@ -123,8 +123,8 @@ class TestDuct:
     def test_single_runs_have_a_direction_and_a_warning(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where the baseline is "
-            "fastest (one run each)."
+            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where this baseline "
+            "is fastest (one run each)."
         )
         assert "chance may explain the difference" in certainty.how_sure(duct[0], duct[1], contests, Facts())
 
@@ -134,9 +134,9 @@ class TestDuct:
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
             "Which is faster: in duct, InfiniBand (pub) is not clearly faster or slower than GigE (pub) at 16 "
-            "processes, where the baseline is fastest. Reason: the band includes both directions. If computing "
+            "processes, where this baseline is fastest. Reason: the band includes both directions. If computing "
             "takes equally long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where "
-            "the baseline is fastest."
+            "this baseline is fastest."
         )
         undecided = find_contests(
             {
@@ -371,7 +371,7 @@ class TestSharedCores:
     def test_processes_that_share_cores_are_called_so(self):
         contest = self.contest_at(2)
         assert plain(peaks.how_far([contest], LABELS)).startswith(
-            "How far it scales in duct, with 2 processes per core: "
+            "Scaling of duct, with 2 processes per core: "
         )
         assert plain(figure_title(contest, LABELS)).endswith(", with 2 processes per core")
 
@@ -421,7 +421,7 @@ class TestSeveralCases:
         sentences = self.faster(**slower)
         assert sentences == (
             "Which is faster: InfiniBand is 90 % faster than GigE in duct, 1 of the 2 measured cases, at 16 "
-            "processes, where the baseline is fastest (one run each)."
+            "processes, where this baseline is fastest (one run each)."
         )
 
 
@@ -502,12 +502,12 @@ class TestUnsureTops:
     def test_how_far_it_scales(self):
         contests = find_contests(self.study()[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "How far it scales in duct: the speedup of a still rises at 8 processes, the largest count that was run: "
-            "speedup 8.00 [8.00, 8.00]. c is fastest with 4 processes, but larger counts may be as fast: speedup 3.20 "
-            "[3.20, 3.20]. It is undecided whether the speedup of b still rises at 8 processes, the largest count "
-            "that was run: speedup 3.22 [3.14, 3.27]. In other, 1 curve still rises at its largest count. In other, 1 "
-            "curve may still rise at its largest count. In other, 1 curve peaks before its largest count, but noise "
-            "may explain the peak."
+            "Scaling of duct: the speedup of a still rises at 8 processes, the largest count of this interconnect: "
+            "speedup 8.00 [8.00, 8.00]. c reaches its highest speedup with 4 processes, but larger counts may be as "
+            "fast: 3.20 [3.20, 3.20]. It is undecided whether the speedup of b still rises at 8 processes, the "
+            "largest count of this interconnect: speedup 3.22 [3.14, 3.27]. In other, 1 speedup curve still rises at "
+            "its largest count. In other, 1 speedup curve may still rise at its largest count. In other, 1 speedup "
+            "curve is lower at its largest count than at its peak, but noise may explain the difference."
         )
 
     def test_counts_beyond_the_cores_follow(self):
@@ -517,8 +517,8 @@ class TestUnsureTops:
         )
         sentence = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
         assert sentence.startswith(
-            "How far it scales in duct: the speedup of a still rises at 2 processes, the largest count with a core "
-            "for each process: speedup 2"
+            "Scaling of duct: the speedup of a still rises at 2 processes, the largest count with a core for each "
+            "process: speedup 2"
         )
         assert sentence.endswith(". 4 processes at oversubscription 2 have a speedup of 1.60.")
 
@@ -560,5 +560,6 @@ class TestUnsureTops:
         contests = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
         sentences = plain(peaks.how_far(contests, LABELS))
         assert (
-            "the largest count that was run: speedups of 3.23 to 8.00, from fewer than 5 blocks" in sentences
+            "the largest count of these interconnects: speedups of 3.23 to 8.00, from fewer than 5 blocks"
+            in sentences
         )

@@ -53,7 +53,9 @@ class TestWeakScaling:
         )
         lists = blocks(part(weak_report, "words"), "list")
         answer = [plain(item) for block in lists for item in block["items"]]
-        assert any("8 processes, the largest count that was run: scaled speedup" in item for item in answer)
+        assert any(
+            "8 processes, the largest count of this interconnect: scaled speedup" in item for item in answer
+        )
         assert not any("peedup" in item and "caled speedup" not in item for item in answer)
 
     def test_the_method_defines_it(self, weak_report):

@@ -247,7 +247,7 @@ class TestOneInterconnect:
 
     def test_no_sentence_asks_for_the_faster_one_or_for_saved_nodes(self):
         words = self.sentences(0.9)[1]
-        assert words.startswith("How far it scales in duct: ")
+        assert words.startswith("Scaling of duct: ")
         assert "Which is faster" not in words and "saved" not in words
 
 

@@ -298,9 +298,14 @@ def _fastest_over(
     text += f" ({', '.join(remarks)})" if remarks else ""
     if not by_name:
         return text
+    if len(by_name) <= MOST:
+        others = listed(
+            f"{name} is {percents(line['improvement_percent'] for line in rows)} {word}"
+            for name, rows in by_name.items()
+        )
+        return f"{text}. {others} than {baseline}"
     others = percents(line["improvement_percent"] for rows in by_name.values() for line in rows)
-    verb = "is" if len(by_name) == 1 else "are"
-    return f"{text}. {named_or_counted(by_name, 'other interconnect')} {verb} {others} {word} than {baseline}"
+    return f"{text}. {counted(len(by_name), 'other interconnect')} are {others} {word} than {baseline}"
 
 
 def _at(lines: Sequence[Line]) -> str:
@@ -308,9 +313,9 @@ def _at(lines: Sequence[Line]) -> str:
     at_best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
     counts = {line["at_processes"] for line in lines}
     if len(counts) > 1:
-        at_peaks = "at the counts where the baseline is fastest"
+        at_peaks = "at the counts where this baseline is fastest"
         return at_peaks if at_best else "at the counts that the tables name"
-    best = ", where the baseline is fastest" if at_best else ""
+    best = ", where this baseline is fastest" if at_best else ""
     return f"at {counts_of(lines[0]['unit'], *counts)}{best}"
 
 
