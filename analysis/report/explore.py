@@ -139,7 +139,10 @@ def _left_out(content: Content) -> str:
     cases = labels.sorted_cases(scaling.loc[scaling["unit"] != PROCESSES, "case"])
     if not cases:
         return ""
-    return f" Cases that are compared by nodes are not shown here: {listed(map(labels.case, cases))}."
+    return (
+        " Cases that Nodeworth compares at equal numbers of nodes are not shown here: "
+        f"{listed(map(labels.case, cases))}."
+    )
 
 
 def _add_nodes(scaling: pd.DataFrame, cores_per_node: int | None, content: Content) -> pd.DataFrame:

@@ -76,9 +76,12 @@ def method_paragraphs(content: Content) -> list[str]:
         paragraphs.append(_stopping_sentences(study.until, study.blocks or 0))
     if not is_of_study.all():
         kinds = listed(dict.fromkeys(runs.loc[~is_of_study, "kind"]))
+        blocks = "times in these files."
+        if not is_without_block(runs[~is_of_study]).all():
+            blocks = "times and the blocks in these files. The runs of a block were made together."
         paragraphs.append(
-            f"The {kinds} results are imported from files. Nodeworth does not change the times "
-            f"and blocks of these files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
+            f"The {kinds} results are imported from files. Nodeworth does not change the {blocks}"
+            f"{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
         )
     if not (scaling["kind"] == "simulated").all():
         paragraphs.append(_interval_sentences(scaling, runs, content.labels))

@@ -62,5 +62,7 @@ def test_the_explorer_names_the_cases_that_are_compared_by_nodes():
     facts = Facts.of({"study": {"baselines": ["slow"]}, "settings": {"draws": 200}})
     runs = runs_table(of_box, of_duct)
     explorer = make_report(runs, make_all_tables(runs, request_of(facts)), facts, [])["explore"]
-    assert explorer["note"].endswith("Cases that are compared by nodes are not shown here: box.")
+    assert explorer["note"].endswith(
+        "Cases that Nodeworth compares at equal numbers of nodes are not shown here: box."
+    )
     assert [panel["name"] for panel in explorer["panels"]] == ["duct, measured"]

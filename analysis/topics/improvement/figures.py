@@ -148,7 +148,8 @@ def _improvement_text(row: Line) -> str:
 
 def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
     sentences = [
-        f"Improvement of speed over {title}. Interconnects right of 0 are faster than this baseline."
+        f"How much faster or slower each interconnect is than {title}. Interconnects right of 0 are faster "
+        "than this baseline."
     ]
     if rows["processes_per_node"].notna().any():
         sentences.append("The baseline has the same number of processes per node.")
@@ -161,6 +162,8 @@ def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
         inseparable = rows["verdict"].eq(INSEPARABLE).all()
         why = WITHHELD[INSEPARABLE] if inseparable else too_few(rows["blocks"])
         sentences.append(f"Hollow points have no interval, because {why}.")
+        if inseparable:
+            sentences.append("Changes over time may therefore explain the differences.")
     across = sorted({kind for kind in rows["kind"] if "/" in kind})
     if across:
         named = formats.listed([kind.replace("/", " and ") for kind in across])

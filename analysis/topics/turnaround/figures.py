@@ -93,8 +93,8 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     price = AxisColumn("cluster_price", f"Price of the cluster ({currency})", currency)
     speedup = AxisColumn("speedup", labels.speedup.capitalize())
     caption = (
-        f"Price of the cluster against {labels.speedup}, by case. The line joins the Pareto set: the points "
-        f"with the best trade-offs between price and {labels.speedup}."
+        f"Price of the cluster against {labels.speedup}, for each case. The line joins the Pareto set: the "
+        f"points with the best trade-offs between price and {labels.speedup}."
     )
     if len(priced) < len(value):
         caption += " Points without a price are not shown."
