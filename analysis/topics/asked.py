@@ -182,7 +182,7 @@ def differences(
         phrases = [_difference(key, first, second) for key in different]
         if "mpi" in different:
             phrases = [_difference(key, first, second) for key in different if not key.startswith("launch.")]
-            phrases.append("Launch settings: those of each MPI library")
+            phrases.append("Launch settings: the settings of each MPI library")
         title = f"Parts of {labels.interconnect(other)} against {labels.interconnect(baseline)}"
         items[title] = phrases or ["The files of these interconnects state no difference"]
     return items

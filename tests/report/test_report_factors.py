@@ -55,7 +55,10 @@ def test_settings_of_different_mpi_libraries_are_not_compared():
     other = LINKS | {"mpi": "MPICH", "launch.env.UCX_TLS": "self,tcp"}
     del other["launch.mca.btl"]
     (items,) = sentences_about(LINKS, other).values()
-    assert items == ["MPI library: MPICH against Open MPI", "Launch settings: those of each MPI library"]
+    assert items == [
+        "MPI library: MPICH against Open MPI",
+        "Launch settings: the settings of each MPI library",
+    ]
 
 
 def test_interconnects_of_two_kinds_are_not_compared():

@@ -33,7 +33,7 @@ MOST = 4
 MOST_ON_PAGE_ONE = 2
 OF_IMPORTED_RUNS = "list the setting that differs under settings of the study, or split the case"
 OF_DISTURBED_RUNS = "measure the case on an idle machine, since other programs disturbed the slow runs"
-OF_OTHER_RUNS = "look in runs.csv for what differs between the groups, such as nodes or times of start"
+OF_OTHER_RUNS = "look in runs.csv for columns in which the groups differ, such as nodes or times of start"
 
 _NUMBER_OF_RUNS = pa.Column("Int64", pa.Check.ge(0, error="must be 0 or more"), nullable=True)
 POPULATIONS = table_schemas(
