@@ -40,7 +40,7 @@ class TestSentences:
         models = pd.DataFrame([model(), model("amdahl", np.nan, best=False)])
         best = compared_models(models)
         assert best.empty
-        assert "Every curve has fewer than 4 process counts, too few" in plain(
+        assert "at least 4 process counts. Every curve has fewer process counts." in plain(
             too_few_sentence(models, best, Labels(Facts()))
         )
 

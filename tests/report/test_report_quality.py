@@ -45,7 +45,7 @@ class TestOutliers:
     def test_an_outlier_is_named_with_its_rule_and_stays(self, runs):
         study = make_whole_study(runs)
         text = sentences_of(section(study))
-        assert "1 of 168 valid runs is an outlier by Tukey's fences." in text
+        assert "1 of 168 valid runs at points with at least 4 runs is an outlier by Tukey's fences." in text
         (record,) = runs.loc[runs["foreign_cores"] == 1, "record"]
         assert f"The outlier is run “{record.removeprefix('records/')}”." in text
         assert "above the median of its point: Duct elbow, TCP loopback, 2 processes." in text

@@ -127,7 +127,7 @@ def test_slow_runs_that_were_disturbed_are_called_so():
     assert populations[["fast_disturbed", "slow_disturbed", "imported"]].values.tolist() == [[0, 6, False]]
     for text in (note(populations, 5), *sentences(populations)):
         assert "96.5 s (other programs disturbed 6 of the 6 slow runs)" in text
-        assert "measure the case on an idle machine" in text and "settings" not in text
+        assert "the case on an idle machine" in text and "settings" not in text
 
 
 @pytest.mark.parametrize("cores", [0.0, 1.2])
