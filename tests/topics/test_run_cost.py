@@ -343,7 +343,7 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     made = run_cost_section(content)
     text = sentences_of(made)
     assert (
-        "duct: slow on 4 nodes has the lowest estimated cost. A run on 4 nodes takes 20.0 s and costs 0.0222 "
+        "duct: slow on 4 nodes has the lowest median cost. A run on 4 nodes takes 20.0 s and costs 0.0222 "
         "USD. swift" in text
     )
     assert (

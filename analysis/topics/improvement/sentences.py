@@ -47,11 +47,6 @@ SAME_NODES = (
 )
 
 
-BEST_COUNTS = (
-    "Nodeworth also compares the interconnects at their best counts: the counts with the highest speedup."
-)
-
-
 def headline(page: Page) -> Headline | None:
     """Offer a sentence about which interconnect is faster, if there are several."""
     if count_interconnects(page.contests) < 2:
@@ -100,7 +95,8 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]
     if len(sentences) > len(depending):
-        sentences.insert(len(depending), BEST_COUNTS)
+        best_counts = f"their best counts: the counts with the highest {labels.speedup}"
+        sentences.insert(len(depending), f"Nodeworth also compares the interconnects at {best_counts}.")
     if len(depending) + len(comparing) > MOST:
         sentences.append("tables/improvement.csv has all comparisons at the best counts.")
     return " ".join(sentences)
