@@ -316,11 +316,10 @@ def _speedup_range(peaks: Sequence[Line]) -> str:
 
 
 def _count_ends(place: str, noun: str, ends: Sequence[str]) -> str:
-    """Write how many curves end in each way, given the key of `ENDS` of each curve."""
+    """Write how many curves end in each way, given the key of `ENDS` of each curve, after their place."""
     numbers = {end: ends.count(end) for end in ENDS if end in ends}
-    return "".join(
-        f". {place}{counted(number, noun)} {ENDS[end][number > 1]}" for end, number in numbers.items()
-    )
+    sentences = [f"{counted(number, noun)} {ENDS[end][number > 1]}" for end, number in numbers.items()]
+    return f". {place}{'. '.join(sentences)}" if sentences else ""
 
 
 def _end_in_words(peak: Line, contest: Contest) -> str:

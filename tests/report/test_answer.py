@@ -506,7 +506,7 @@ class TestUnsureTops:
             "speedup 8.00 [8.00, 8.00]. c reaches its highest speedup with 4 processes, but larger counts may be as "
             "fast: 3.20 [3.20, 3.20]. It is undecided whether the speedup of b still rises at 8 processes, the "
             "largest count of this interconnect: speedup 3.22 [3.14, 3.27]. In other, 1 speedup curve still rises at "
-            "its largest count. In other, 1 speedup curve may still rise at its largest count. In other, 1 speedup "
+            "its largest count. 1 speedup curve may still rise at its largest count. 1 speedup "
             "curve is lower at its largest count than at its peak, but noise may explain the difference."
         )
 
