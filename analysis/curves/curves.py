@@ -172,8 +172,12 @@ class Curve:
 
 
 def fewest_blocks(curve: Curve) -> int:
-    """Return the smallest number of blocks of the curve's own points; the serial run may have fewer."""
-    return int(curve.table["n"][~curve.is_serial].min())
+    """Return the smallest number of blocks of the points that the peak rests on.
+
+    The serial run may have fewer, unless the peak rests on the serial run and a single other point.
+    """
+    parallel = ~curve.is_serial
+    return int(curve.table["n"][parallel if parallel.sum() > 1 else slice(None)].min())
 
 
 def may_peak(curve: Curve) -> Flags:

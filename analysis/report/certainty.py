@@ -131,7 +131,7 @@ def how_sure_in_short(
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:
-        return f"{text}. Nothing is compared."
+        return f"{text}. No interconnects are compared."
     text += f". {_count_decided(comparisons, _name_baselines(comparisons, labels), labels)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))

@@ -95,7 +95,8 @@ RUNS = pa.DataFrameSchema(
         "block": described(
             pa.Column("Int64"),
             "Number of the block. Runs of a case, process count and oversubscription with equal "
-            "numbers ran together.",
+            "numbers ran together. Runs of `--again` have numbers above those of the earlier runs. Column "
+            "`record` names the file of a run.",
         ),
         "repetition": described(_COUNT, "Number within the block."),
         "attempt": described(_COUNT, "Number of the attempt at this repetition, from 1."),

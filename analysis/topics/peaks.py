@@ -50,7 +50,9 @@ PEAKS = table_schemas(
         **CURVE_COLUMNS,
         peak_processes=described(COUNT, "Count with the highest speedup, in `unit`."),
         peak_set=described(
-            NOTE, "Counts that may be the peak, separated by blanks; empty below five blocks."
+            NOTE,
+            "Counts that may be the peak, separated by blanks; empty below five blocks. Among several other "
+            "counts, the serial run may have fewer blocks.",
         ),
         peak_speedup=described(POSITIVE, "Speedup at `peak_processes`."),
         reached=described(FLAG, "False if the curve may still rise beyond the last count."),
@@ -74,8 +76,8 @@ ENDS = {
     "rises": ("still rises at its largest count", "still rise at their largest counts"),
     "unsure": ("may still rise at its largest count", "may still rise at their largest counts"),
     "falls": (
-        "is lower at its largest count than at its peak, but noise may explain the difference",
-        "are lower at their largest counts than at their peaks, but noise may explain the differences",
+        "seems to peak before its largest count, but its runs are too few or too noisy to show a peak",
+        "seem to peak before their largest counts, but their runs are too few or too noisy to show peaks",
     ),
     "one count": ("has only one count", "have only one count"),
 }

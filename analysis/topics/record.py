@@ -130,9 +130,9 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
     least, most = (int(end) for end in (valid.min(), valid.max()))
     span = "" if least == most else f"{formats.whole(least)} to "
     return (
-        "A block has one run of every interconnect. The case, the count and the oversubscription level are "
-        "the same for all runs of a block. Nodeworth makes the runs of a block one after another, in random "
-        f"order. Every point has {span}{counted(most, 'valid block')}."
+        "A block is one repetition of every point. In each block, Nodeworth runs all interconnects of a "
+        "case, count and oversubscription level one after another, in random order. "
+        f"Every point has {span}{counted(most, 'valid block')}."
         f"{_seed_sentence('random order and of the bootstrap', study)}"
     )
 
@@ -201,7 +201,10 @@ def _test_sentences(content: Content) -> str:
     if content.facts.study.unfinished:
         return "Nodeworth starts its tests after the last block."
     if improvement["p_adjusted"].isna().all():
-        return "There are no tests. A test needs at least two blocks of both interconnects."
+        return (
+            "Nodeworth tests no difference between interconnects. A test needs at least two blocks of both "
+            "interconnects."
+        )
     tested = improvement[improvement["p_adjusted"].notna()]
     text = "Nodeworth tests whether improvements differ from 0."
     if tested["paired"].any():

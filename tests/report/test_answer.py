@@ -507,7 +507,7 @@ class TestUnsureTops:
             "fast: 3.20 [3.20, 3.20]. It is undecided whether the speedup of b still rises at 8 processes, the "
             "largest count of this interconnect: speedup 3.22 [3.14, 3.27]. In other, 1 speedup curve still rises at "
             "its largest count. 1 speedup curve may still rise at its largest count. 1 speedup "
-            "curve is lower at its largest count than at its peak, but noise may explain the difference."
+            "curve seems to peak before its largest count, but its runs are too few or too noisy to show a peak."
         )
 
     def test_counts_beyond_the_cores_follow(self):

@@ -241,9 +241,9 @@ class TestOneInterconnect:
         disturbed, quiet = self.sentences(0.9)[0], self.sentences(0.1)[0]
         assert disturbed == (
             "How sure: the results rest on 12 measured runs. Other programs disturbed 12 of 12 valid runs. "
-            "Nothing is compared."
+            "No interconnects are compared."
         )
-        assert quiet == "How sure: the results rest on 12 measured runs. Nothing is compared."
+        assert quiet == "How sure: the results rest on 12 measured runs. No interconnects are compared."
 
     def test_no_sentence_asks_for_the_faster_one_or_for_saved_nodes(self):
         words = self.sentences(0.9)[1]

@@ -136,11 +136,11 @@ def _separate_kinds(plan: Plan) -> list[str]:
 
 
 def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
-    """Return a line with the recorded runs that no longer count, and with what changed after them.
+    """Return a line with what changed after recorded runs, which then no longer count.
 
     Repetitions with a run of the present version are left out: an earlier command announced their change.
     """
-    runs, changed = 0, dict[str, None]()
+    changed = dict[str, None]()
     for repetition in missing:
         inputs, point = plan.design.inputs(repetition.point), repetition.point
         names = {"case": point.case, "interconnect": point.interconnect or "serial", "cluster": "cluster"}
@@ -148,14 +148,12 @@ def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
         if any(record.inputs == inputs for record in records):
             continue
         for record in records:
-            changes = [name for key, name in names.items() if record.inputs.get(key) != inputs.get(key)]
-            runs += bool(changes)
-            changed |= dict.fromkeys(changes)
-    if not runs:
+            changed |= {
+                name: None for key, name in names.items() if record.inputs.get(key) != inputs.get(key)
+            }
+    if not changed:
         return []
-    number = f"{counted(runs, 'run')} recorded before the change"
-    verbs = "does not count (it is kept)" if runs == 1 else "do not count (they are kept)"
-    lines = [f"{', '.join(changed)} changed: {number} {verbs}"]
+    lines = [f"{', '.join(changed)} changed: runs recorded before the change do not count (they are kept)"]
     if plan.paths.report.exists():
         lines.append(f"until the study ends, {plan.paths.report} shows the runs before the change")
     return lines
@@ -299,7 +297,8 @@ def _parts_of_cases(plan: Plan) -> list[str]:
     """Return a line for each requested part of a case, since comparisons use only runs made together."""
     return [
         f"--again {request.what} repeats only some interconnects or counts of {request.what.split('/')[0]}: "
-        "comparisons use only runs that were made together; to compare interconnects, repeat the whole case"
+        "comparisons of interconnects use only runs that were made together, and speedups then rest on runs "
+        "of different times; for equal conditions, repeat the whole case"
         for request in plan.requested
         if "/" in request.what
     ]
