@@ -56,6 +56,14 @@ def test_few_blocks_go_by_the_point_estimate(blocks, note):
     assert not peaks(curve({1: 8.0, 2: 5.0, 4: 4.0}, APART[0][:blocks]))["reached"]
 
 
+@pytest.mark.parametrize(("serial_blocks", "peak_set"), [(4, None), (6, "2")])
+def test_a_peak_against_the_serial_run_alone_needs_its_blocks(serial_blocks, peak_set):
+    serial = rows("duct", None, {1: 8.0}, APART[1][:serial_blocks])
+    row = peaks(serial, rows("duct", "a", {2: 4.0}, APART[0]))
+    assert row["peak_set"] == peak_set or (peak_set is None and row.isna()["peak_set"])
+    assert row["note"] == (None if peak_set else "fewer than 5 blocks")
+
+
 def test_a_single_run_at_one_count_does_not_show_the_peak():
     few = rows("duct", "a", {4: 5.0}, (1.0,))
     row = peaks(curve({1: 8.0, 2: 4.0}), few)
