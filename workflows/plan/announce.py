@@ -15,7 +15,15 @@ from workflows.launch.emulation import usable_cores
 from workflows.paths import StudyPaths
 from workflows.plan import files
 from workflows.plan.cost_table import cost_table
-from workflows.plan.design import Cost, describe, duration, expected_simulation, in_hours, stated_blocks
+from workflows.plan.design import (
+    PARALLEL_LOSS,
+    Cost,
+    describe,
+    duration,
+    expected_simulation,
+    in_hours,
+    stated_blocks,
+)
 from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
@@ -94,10 +102,19 @@ def announcement(plan: Plan) -> str:
     if asked.untimed:
         lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
     if asked.never_run:
-        names = ", ".join(sorted(asked.never_run))
+        guesses = [
+            f"{name} takes {duration(asked.cases[name].serial_seconds)} and "
+            f"{asked.cases[name].memory_MB:.0f} MB serially"
+            for name in sorted(asked.never_run)
+        ]
         lines.append(
-            f"rough guess: times and core hours of {names}, since no run was timed "
-            "(state serial_seconds of the case, or run a study with blocks: 1 and few processes)"
+            f"rough guess, since no run was timed: {', '.join(guesses)}; to replace it, state serial_seconds "
+            "and memory_MB of the case; ./run-study --case PATH --dry-run measures the time without a cluster"
+        )
+    if plan.here.cluster and any(point.computing > 1 for point in design.points):
+        lines.append(
+            f"assumed: a parallel run takes {PARALLEL_LOSS:g} times as long as at ideal speedup, over every "
+            "interconnect"
         )
     lines += run_time_lines(plan)
     lines += short_run_lines(plan)

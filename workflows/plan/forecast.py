@@ -113,10 +113,12 @@ def forecast_lines(forecast: Forecast, cluster: Cluster, core_hours_of_runs: flo
         lines.append(f"largest job: {size}, counted as {forecast.cores} cores")
     runs, most = in_hours(core_hours_of_runs), in_hours(forecast.core_hours)
     whole = " of whole nodes" if cluster.exclusive else ""
-    lines.append(
-        f"core hours{whole}: about {runs} in runs (only these count against limits.core_hours of the study); "
-        f"{most} if every job took its whole walltime"
+    hours = (
+        f"core hours{whole}: about {runs} in runs (only these count against limits.core_hours of the study)"
     )
+    # Runs that exceed the walltimes go on in further jobs.
+    is_bound = forecast.core_hours >= core_hours_of_runs
+    lines.append(f"{hours}; {most} if every job took its whole walltime" if is_bound else hours)
     return lines + [f"{cluster.file}: {warning}" for warning in _warnings(forecast, cluster)]
 
 

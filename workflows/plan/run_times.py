@@ -59,7 +59,7 @@ def long_runs(plan: Plan) -> list[LongRuns]:
         if points := too_long.get(name):
             counts = sorted({point.processes for point in points})
             noun = "process" if counts == [1] else "processes"
-            what = f"a run of {name} on {', '.join(map(str, counts))} {noun}"
+            what = f"{name} on {', '.join(map(str, counts))} {noun}: the longest run"
             longest = max(expected_seconds(point, case) for point in points)
             remedy = "leave out the count" if len(counts) == 1 else "leave out the counts"
             remedy = "make the case smaller" if is_answer_too_long else remedy
