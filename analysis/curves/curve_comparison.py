@@ -11,7 +11,14 @@ import numpy as np
 
 from analysis.curves.best_comparison import compare_best
 from analysis.curves.curves import Curve, may_peak
-from analysis.curves.outcomes import DEPENDS_ON_COUNT, INSEPARABLE, MEDIANS_DISAGREE, ONE_NODE, UNKNOWN_TURNS
+from analysis.curves.outcomes import (
+    DEPENDS_ON_COUNT,
+    FASTEST_ALONE,
+    INSEPARABLE,
+    MEDIANS_DISAGREE,
+    ONE_NODE,
+    UNKNOWN_TURNS,
+)
 from analysis.curves.point_comparison import (
     Comparison,
     Contrast,
@@ -175,10 +182,10 @@ def _best_place(baseline: Curve, other: Curve) -> _Place | str:
     peak = int(baseline.counts[baseline.peak])
     if baseline.processes[baseline.peak] == 1:
         if not common:
-            return "the baseline is fastest on one process, and no other count is common"
+            return f"{FASTEST_ALONE}, and no other count is common"
         best = max(common, key=lambda positions: other.speedup[positions[1]])
         up_to = [positions for positions in common if positions[0] <= best[0]]
-        return _Place(best, up_to, True, common, "the baseline is fastest on one process")
+        return _Place(best, up_to, True, common, FASTEST_ALONE)
     up_to = [positions for positions in common if positions[0] <= baseline.peak]
     if up_to and up_to[-1][0] == baseline.peak:
         return _Place(up_to[-1], up_to, False, common, None)

@@ -17,6 +17,8 @@ MEDIANS_DISAGREE = "the medians of all runs say the opposite"
 """Note if the sign of a comparison differs from that of the medians in table ``scaling``."""
 ONE_NODE = "are on one node, so no message crosses the interconnect"
 """End of the note on two points that are not compared, since one does not use its interconnect."""
+FASTEST_ALONE = "the baseline is fastest on one process"
+"""Note on a comparison at the count where the other interconnect is fastest."""
 STOPPED = "runs were stopped at their time limit"
 AT_LEAST, AT_MOST, EITHER = (
     f"{STOPPED}: {bound}" for bound in ("at least so much", "at most so much", "the sign is not known")

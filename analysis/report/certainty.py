@@ -31,7 +31,7 @@ from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
 from analysis.runs.runs import DISTURBED_CORES
-from analysis.topics.improvement.sentences import ONE_FIRST, WITHHELD
+from analysis.topics.improvement.sentences import ONE_FIRST, WITHHELD, none_compared
 from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed
 
 ORIGINS = {
@@ -131,7 +131,7 @@ def how_sure_in_short(
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:
-        return f"{text}. No interconnects are compared."
+        return f"{text}. {none_compared(improvement)}"
     text += f". {_count_decided(comparisons, _name_baselines(comparisons, labels), labels)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))

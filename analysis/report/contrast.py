@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE, outcome
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, FASTEST_ALONE, MEDIANS_DISAGREE, outcome
 from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
@@ -148,6 +148,8 @@ def contrast_title(contrast: Contrast, contest: Contest, labels: Labels, where: 
     elif word:
         percent = formats.percent(abs(line["improvement_percent"]))
         text = f"{other} is {percent} {word} than {baseline} at {contest.counted(line['at_processes'])}"
+        if FASTEST_ALONE in str(line["note"]):
+            text += f", but {baseline} is fastest on one process"
     else:
         return f"{_open_title(line, other, baseline)}{where}"
     return f"{text}{where} ({contrast.remark})" if contrast.remark else f"{text}{where}"

@@ -11,7 +11,6 @@ import pandera.pandas as pa
 from analysis.curves.curve_comparison import Pair, names_of_pair
 from analysis.curves.curves import Curve
 from analysis.curves.equivalence import equivalents_of, targets_of
-from analysis.curves.outcomes import ONE_NODE
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, section
 from analysis.presentation.content import Content
@@ -234,8 +233,8 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
         return "The faster interconnect exceeds the baseline's highest speed at its smallest count already"
     if faster:
         return "The baseline is fastest on one process"
-    if lines and all(str(line["note"]).endswith(ONE_NODE) for line in lines):
-        return "Nothing is compared"
+    if lines and all(is_missing(line["improvement_percent"]) for line in lines):
+        return "No interconnects are compared"
     return "No interconnect is clearly faster than its baseline at the count where the baseline is fastest"
 
 

@@ -91,7 +91,7 @@ class TestReport:
         text = sentences_of(part(report, "words"))
         reason = f"swift is not compared with slow in duct: 8 processes over swift {ONE_NODE}."
         assert f"Which is faster: {reason}" in text
-        assert "Nodes saved: unknown. Nothing is compared." in text
+        assert "Nodes saved: unknown. No interconnects are compared." in text
         assert "% faster" not in text and "saving" not in text
         (table,) = blocks(part(report, "answer"), "table")
         assert {row[0]: row[-1] for row in cells(table)} == {

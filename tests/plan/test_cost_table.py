@@ -59,5 +59,8 @@ def test_dry_runs_and_refused_studies_show_the_table(plan_of, capsys, is_dry_run
     else:
         announce(plan, is_dry_run)
     assert (
-        capsys.readouterr().err.count("  case         processes  runs  nodes of a job  minutes of a job  core hours of whole nodes\n") == shown
+        capsys.readouterr().err.count(
+            "  case         processes  runs  nodes of a job  minutes of a job  core hours of whole nodes\n"
+        )
+        == shown
     )

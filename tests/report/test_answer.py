@@ -273,9 +273,7 @@ class TestDisturbedHeadline:
         runs, tables, facts = study
         (first, *_) = find_contests({**tables, "improvement": tables["improvement"][:0]}, [])
         sentence = faster.which_is_faster([first], facts, Labels(facts))
-        assert (
-            sentence == "Which is faster: unknown. The study has no two interconnects that may be compared."
-        )
+        assert sentence == "Which is faster: unknown. No interconnects are compared."
         assert faster.with_disturbance(sentence, first, runs.assign(foreign_cores=0.9)) == sentence
 
     @pytest.mark.parametrize(("share", "starts"), [(1, True), (3, False)])
@@ -399,7 +397,7 @@ class TestMissingEquivalents:
         )
 
     def test_nothing_is_compared_on_one_node(self):
-        assert self.sentences(SWIFT, per_node=64) == "Nothing is compared."
+        assert self.sentences(SWIFT, per_node=64) == "No interconnects are compared."
 
 
 class TestSeveralCases:

@@ -145,7 +145,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         not_compared(improvement, labels),
     )
     if compared.empty and not refused:
-        return "Which is faster: unknown. The study has no two interconnects that may be compared."
+        return f"Which is faster: unknown. {none_compared(improvement)}"
     decided: list[str] = []
     decided_with_same_computing: list[str] = []
     undecided: dict[str, list[str]] = {}
@@ -183,6 +183,16 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
     starts = "if computing ", "in ", "no interconnect ", "the tables "
     text = f"Which is faster: {joined([*clauses, *refused], starts)}."
     return f"{text} Runs with fewer processes per node would allow this comparison." if refused else text
+
+
+def none_compared(improvement: pd.DataFrame) -> str:
+    """State that no interconnects are compared, with the reason of the first pair, and its remedy."""
+    notes = improvement["note"].dropna()
+    if notes.empty:
+        return "No interconnects are compared."
+    text = f"No interconnects are compared. Reason: {notes.iloc[0]}."
+    has_counts = notes.iloc[0].startswith("no common process count")
+    return f"{text} With a column nodes, Nodeworth can compare by nodes." if has_counts else text
 
 
 def not_compared(improvement: pd.DataFrame, labels: Labels) -> list[str]:
