@@ -375,3 +375,17 @@ def test_only_the_disturbed_curve_is_called_so():
         plain(figure["note"]) for figure in figures_of(report).values() if "scal" in figure["label"].lower()
     ]
     assert [note.endswith("; other programs disturbed 36 of 36 runs") for note in notes] == [False, True]
+
+
+def test_the_title_names_a_baseline_that_is_fastest_on_one_process():
+    """The comparison at the best count of swift is true, but nobody would run slow on 4 processes."""
+    curves = {"slow": {1: 10.0, 2: 20.0, 4: 30.0}, "swift": {1: 10.0, 2: 6.0, 4: 4.0}}
+    title = plain(report_of(curves, blocks=FACTORS)["result"])
+    assert title == "swift is 650 % faster than slow at 4 processes, but slow is fastest on one process"
+
+
+def test_page_one_states_why_no_interconnects_are_compared():
+    report = report_of({"slow": {32: 50.0, 64: 30.0}, "swift": {48: 20.0, 96: 12.0}}, blocks=FACTORS)
+    reason = "No interconnects are compared. Reason: no common process count up to the baseline's peak."
+    for name in ("answer", "words"):
+        assert f"{reason} With a column nodes, Nodeworth can compare by nodes." in sentences_of(part(report, name))
