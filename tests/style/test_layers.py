@@ -12,7 +12,7 @@ from workflows.paths import ROOT
 LAYERS = {
     "analysis": "statistics runs importers curves presentation topics report pipeline",
     "workflows": "errors domain paths inputs traffic benchmarks jobs launch applications simulation study plan "
-    "plugins measure discovery tracing replay report results scripts command",
+    "plugins measure discovery tracing replay report results scripts command start",
 }
 """Folders and single modules of each package, the lowest layer first; docs/architecture.md says what each holds."""
 
