@@ -388,4 +388,6 @@ def test_page_one_states_why_no_interconnects_are_compared():
     report = report_of({"slow": {32: 50.0, 64: 30.0}, "swift": {48: 20.0, 96: 12.0}}, blocks=FACTORS)
     reason = "No interconnects are compared. Reason: no common process count up to the baseline's peak."
     for name in ("answer", "words"):
-        assert f"{reason} With a column nodes, Nodeworth can compare by nodes." in sentences_of(part(report, name))
+        assert f"{reason} With a column nodes, Nodeworth can compare by nodes." in sentences_of(
+            part(report, name)
+        )

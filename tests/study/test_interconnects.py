@@ -225,3 +225,11 @@ def test_a_misspelt_parameter_of_open_mpi_is_reported_with_the_nearest(tmp_path)
     message = "btl_tcp_if_inclde: Open MPI has no such parameter here, did you mean 'btl_tcp_if_include'?"
     misspelt = load(tmp_path, MEASURED.replace("btl:", "btl_tcp_if_inclde: lo, btl:"))
     assert unavailable(misspelt) == f"launch.mca.{message}"
+
+
+def test_the_source_of_a_model_changes_no_run():
+    model = load_interconnect("infiniband", INTERCONNECTS)
+    other = replace(model, simulate={**model.simulate, "source": "the same numbers, in other words"})
+    assert digest(other) == digest(model)
+    slower = replace(model, simulate={**model.simulate, "half_duplex": not model.simulate["half_duplex"]})
+    assert digest(slower) != digest(model)

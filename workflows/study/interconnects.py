@@ -191,15 +191,15 @@ def digest(interconnect: Interconnect) -> str:
     """Return the digest of everything about an interconnect that changes a run.
 
     It covers the kind, the sections ``launch``, ``emulate`` and ``simulate``, the curve of a model, and the
-    factors. Title, description, price and attested ranges do not change a run. Nodes and cores belong to the
-    point.
+    factors. Title, description, source, price and attested ranges do not change a run. Nodes and cores belong
+    to the point.
     """
     content: list[Any] = [interconnect.kind, interconnect.launch, interconnect.emulate]
     if interconnect.simulate:
         curve = curve_file(interconnect.simulate)
         exists = curve is not None and is_there(curve)
         content += [
-            _apart_from_file(interconnect.simulate),
+            _that_changes_runs(interconnect.simulate),
             hashlib.sha256(curve.read_bytes()).hexdigest() if curve is not None and exists else None,
         ]
     if interconnect.factors:
@@ -207,10 +207,11 @@ def digest(interconnect: Interconnect) -> str:
     return short_digest(json.dumps(content, sort_keys=True).encode())
 
 
-def _apart_from_file(simulate: dict[str, Any]) -> dict[str, Any]:
-    """Return section ``simulate`` without the path of its curve, because only the content counts."""
+def _that_changes_runs(simulate: dict[str, Any]) -> dict[str, Any]:
+    """Return section ``simulate`` without its source and the path of its curve, whose content counts."""
     curve = simulate.get("curve", {})
-    return simulate | {"curve": {key: value for key, value in curve.items() if key != "file"}}
+    without_source = {key: value for key, value in simulate.items() if key != "source"}
+    return without_source | {"curve": {key: value for key, value in curve.items() if key != "file"}}
 
 
 def curve_file(simulate: dict[str, Any]) -> Path | None:
