@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from analysis.presentation.formats import THIN, exact, percent, plain
+from analysis.presentation.formats import THIN, exact, listed, percent, plain
 from analysis.runs.errors import one_line
 from analysis.runs.facts import Facts, Pairs
 from analysis.runs.frames import Line, as_float, as_lines, is_missing
@@ -117,7 +117,11 @@ class Labels:
         names = rows["interconnect"].unique()
         cut_titles = [self.full_name(name) for name in names if self.full_name(name) != self.cut(name)]
         sentences = [f"Names: {', '.join(abbreviations)}."] if abbreviations else []
-        sentences += [f"Full names: {'; '.join(cut_titles)}."] if cut_titles else []
+        quoted = [f"“{title}”" for title in cut_titles]
+        if len(quoted) == 1:
+            sentences.append(f"The full name of {cut_titles[0].partition(', ')[0]} is {quoted[0]}.")
+        elif quoted:
+            sentences.append(f"Full names: {listed(quoted)}.")
         return " ".join(sentences)
 
     @property
@@ -197,8 +201,8 @@ class Labels:
         return f"Intervals of times have a confidence of {' to '.join(shares)}{THIN}%{instead}{end}"
 
     def times(self, rows: pd.DataFrame) -> str:
-        """Name the times of `rows` for a caption: medians over blocks, or simulated times."""
-        return "simulated times" if set(rows["kind"]) == {"simulated"} else "medians over blocks"
+        """Name the times of `rows` for a caption: medians of repeated runs, or simulated times."""
+        return "simulated times" if set(rows["kind"]) == {"simulated"} else "medians of repeated runs"
 
     @property
     def declared(self) -> Pairs:

@@ -94,7 +94,8 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> tuple[list[str
         time = formats.seconds(as_float(seconds))
         if is_missing(interconnect):
             subject += "" if is_missing(site) else f" at {site}"
-            sentences.append(f"{subject} is relative to the serial run of {time}.")
+            kind = "simulated " if kinds == ["simulated"] else ""
+            sentences.append(f"{subject} is relative to the {kind}serial run of {time}.")
             continue
         size = counts_of(unit_of(scaling), as_float(count))
         reference = f"{labels.interconnect(interconnect, kinds[0])} with {size}"
@@ -208,6 +209,6 @@ def coverage_sentence(blocks: int) -> str:
     simulated = max(number for number in COVERED if number <= blocks)
     ends = formats.spanned(*(formats.percent(end, places=1) for end in COVERED[simulated]))
     return (
-        f"Nodeworth tested these intervals on artificial data with {formats.whole(simulated)} blocks: {ends} "
-        "of the intervals contained the true value."
+        f"Nodeworth tested the bootstrap on artificial data with {formats.whole(simulated)} blocks. In this "
+        f"test, {ends} of the intervals contained the true value."
     )

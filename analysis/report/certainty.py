@@ -36,10 +36,10 @@ from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed
 
 ORIGINS = {
     "measured": "",
-    "emulated": "Emulated runs were measured over links with a limited rate",
+    "emulated": "Emulated runs are real runs whose messages pass through links with a limited rate",
     "simulated": (
-        "Simulated points are predictions from replayed traces. Simulated points have a band, but no test. "
-        "docs/validation.md states the errors of such predictions"
+        "Simulated points are predictions from replayed traces. Simulated points have an uncertainty band, "
+        "but no p-value. docs/validation.md states the errors of such predictions"
     ),
     "published": "",
 }
@@ -202,7 +202,7 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
     with_verdict = judged[judged["case"].isin(cases)]
     text = ""
     if with_verdict["evidence"].eq("run").any():
-        text = " Nodeworth ran the interconnects in random order in each block (repetition)."
+        text = " In each block (repetition), Nodeworth made one run over every interconnect, in random order."
     for sort, (data, condition) in CONDITIONS.items():
         of_sort = with_verdict.loc[with_verdict["evidence"] == sort, "case"].unique()
         if len(of_sort):

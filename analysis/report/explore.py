@@ -64,11 +64,11 @@ TARGETS = {
 """Targets that a reader can choose."""
 NOTE = (
     "Nodeworth interpolates speedups linearly between the points of a curve and does not extrapolate curves. "
-    "Speedups have {intervals}. Nodeworth computes the range of needed processes from both ends of the "
-    "intervals of speedup. Table node_equivalent contains the ranges of saved processes. If this table lacks "
-    "a pair of interconnects, their saved processes have no range. If processes fill a node only partly, "
-    "prices include the whole node. If the target is a price per run, Nodeworth considers only the points of "
-    "the curves."
+    "Speedups have {intervals}. Nodeworth also computes the needed processes from both ends of each interval."
+    " The two results are the ends of the range of needed processes. The ranges in column “Processes saved” "
+    "are from tables/node_equivalent.csv. If this file has no row for an interconnect and its baseline, the "
+    "saved processes have no range. If the processes use only a part of a node, prices still contain the "
+    "whole node. If the target is a price per run, Nodeworth considers only the points of the curves."
 )
 
 Panel = dict[str, Any]

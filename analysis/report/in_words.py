@@ -43,12 +43,13 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
             f"fastest” shows how many {unit} of the fastest interconnect reach the same speed."
         )
     elif is_compared:
+        units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
         notes.append(
             "Column “Against its baseline” shows how much faster or slower each interconnect is than its "
-            "baseline. Nodeworth compares the two interconnects at the count where the baseline is fastest. "
-            "If the other interconnect has no result at this count, Nodeworth compares the nearest counts "
-            "with results. If the baseline is fastest on one process, Nodeworth compares at the count where "
-            "the other interconnect is fastest."
+            f"baseline. Nodeworth compares the two interconnects at the number of {units} with which the "
+            "baseline is fastest. If the other interconnect has no result at this number, Nodeworth compares "
+            "the nearest numbers with results. If the baseline is fastest on one process, Nodeworth compares "
+            "at the number with which the other interconnect is fastest."
         )
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
@@ -120,11 +121,13 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
         rules.append(
             "A verdict on simulated times requires that the whole uncertainty band lies on one side of 0."
         )
-    if improvement["paired"].eq(False).any():
+    is_simulated = improvement["kind"].str.contains("simulated")
+    if improvement.loc[~is_simulated, "paired"].eq(False).any():
         notes.append(
-            "For unpaired runs, Nodeworth divides every time of one interconnect by every time of the other "
-            "interconnect. The difference in the table is the median of these ratios − 1. The median ratio "
-            "may deviate from the ratio of the median times."
+            "Runs of two interconnects are unpaired if they have too few common blocks. Nodeworth then "
+            "divides every time of one interconnect by every time of the other interconnect. The table "
+            "shows how far the median of these ratios is from 1. This median may deviate from the ratio of "
+            "the median times."
         )
     notes += rules
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]

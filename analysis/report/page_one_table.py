@@ -81,9 +81,12 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     largest = listed(dict.fromkeys(contest.largest_of("the interconnect") for contest in contests), "or")
     if "+" in marks:
-        caption += f" A + means that {labels.speedup} still rises at {largest}."
+        caption += f" A + after the number of {units} means that {labels.speedup} still rises at {largest}."
     if "?" in marks:
-        caption += f" A ? means that the runs do not show whether {labels.speedup} still rises at {largest}."
+        caption += (
+            f" A ? after the number of {units} means that the results do not show whether {labels.speedup} "
+            f"still rises at {largest}."
+        )
     if any(map(_differs_from_times, contests)):
         caption += f" {RATIOS_OF_RUNS}"
     if len(order) > MOST_ROWS:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from analysis.presentation import formats, sentences
+from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted, listed
@@ -36,7 +36,7 @@ COLUMNS = {
 
 MODEL_FACTORS = {
     "switches_bytes": ("other changes of protocol", ""),
-    "host_overhead": ("host overhead", ""),
+    "host_overhead": ("processor time per message", ""),
     "directions": ("what both directions share", ""),
     "hop_us": ("delay of a switch", "µs"),
     "topology": ("topology", ""),
@@ -109,7 +109,8 @@ def _extent(content: Content) -> str:
         least, most = map(formats.plain, (counts[0], counts[-1]))
         text += f" The study has {len(counts)} process counts from {least} to {most}."
     else:
-        text += f" The runs have {sentences.processes(*counts)}."
+        noun = "process count is" if len(counts) == 1 else "process counts are"
+        text += f" The {noun} {listed(map(formats.plain, counts))}."
     if threads != [1]:
         text += f" Each process has {listed(map(str, threads), 'or')} threads."
     if levels != [1]:
@@ -127,7 +128,7 @@ def _extent(content: Content) -> str:
     if validity.outdated:
         verb = "is" if validity.outdated == 1 else "are"
         text += f" {counted(validity.outdated, 'other run')} {verb} outdated."
-    return f"{text} The study has {counted(simulated, 'simulated point')}." if simulated else text
+    return f"{text} The study also has {counted(simulated, 'simulated point')}." if simulated else text
 
 
 def factor_blocks(content: Content) -> list[Block]:
@@ -179,21 +180,30 @@ def differences(
         first, second = factors[other], factors[baseline]
         all_keys = dict.fromkeys([*COLUMNS, *first, *second])
         different = [key for key in all_keys if _value(key, first, "") != _value(key, second, "")]
-        phrases = [_difference(key, first, second) for key in different]
+        pair = [(labels.interconnect(other), first), (labels.interconnect(baseline), second)]
+        phrases = [_difference(key, pair) for key in different]
         if "mpi" in different:
-            phrases = [_difference(key, first, second) for key in different if not key.startswith("launch.")]
+            phrases = [_difference(key, pair) for key in different if not key.startswith("launch.")]
             phrases.append("Launch settings: the settings of each MPI library")
         title = f"Parts of {labels.interconnect(other)} against {labels.interconnect(baseline)}"
         items[title] = phrases or ["The files of these interconnects state no difference"]
     return items
 
 
-def _difference(key: str, *pair: Factors) -> str:
-    """Write a factor with its values for two interconnects: ``MTU: 1500 against 9000 bytes``."""
+def _difference(key: str, pair: Sequence[tuple[str, Factors]]) -> str:
+    """Write a factor with its values for two interconnects: ``MTU: 1500 against 9000 bytes``.
+
+    If a value is not stated, each value has the title of its interconnect.
+    """
     title, unit = (COLUMNS | MODEL_FACTORS).get(key, (key, ""))
     title = title if key not in COLUMNS | MODEL_FACTORS else f"{title[0].upper()}{title[1:]}"
-    values = " against ".join(_value(key, factors, "not stated") for factors in pair)
-    return f"{title}: {values}{f' {unit}' if unit else ''}"
+    title = "Peak bandwidth" if key == "peak_MBps" else title
+    unit = f" {unit}" if unit else ""
+    values = [(name, _value(key, factors, "")) for name, factors in pair]
+    if all(value for _, value in values):
+        return f"{title}: {' against '.join(value for _, value in values)}{unit}"
+    clauses = [f"{f'{value}{unit}' if value else 'not stated'} for {name}" for name, value in values]
+    return f"{title}: {', '.join(clauses)}"
 
 
 def _value(key: str, factors: Factors, missing: str = MISSING) -> str:
@@ -202,10 +212,7 @@ def _value(key: str, factors: Factors, missing: str = MISSING) -> str:
     if value is None:
         return missing
     if isinstance(value, dict):
-        return (
-            listed(_entry_text(name, entry) for name, entry in value.items() if entry != 0)
-            or "nothing stated"
-        )
+        return listed(_entry_text(name, entry) for name, entry in value.items() if entry != 0) or missing
     if isinstance(value, list):
         return listed(map(size_text, value)) or "none"
     if key in ("link_mbps", "mtu", "eager_limit_bytes"):

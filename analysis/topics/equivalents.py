@@ -253,7 +253,8 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     unit = "Processes" if saved.endswith(NO_NODE) else "Nodes"
     text = (
         f"{unit} saved in {labels.case(contest.case)}: {labels.compared(line)} with {needed} is as fast as "
-        f"{labels.baseline(line)} with {matched}. The saving is {saved}"
+        f"{labels.baseline(line)} with {matched}. "
+        f"{labels.compared(line)} saves {saved}"
     )
     peaks = as_lines(rows_like(contest.peaks, baseline, curve))
     nearly = contest.nearly_best(peaks[0]) if peaks else None

@@ -45,9 +45,9 @@ from analysis.topics.topic import Context, Topic
 
 PART_NAMES = {
     "memory": "shared caches and memory",
-    "communication": "communication and time that the trace does not show",
+    "communication": "communication and unrecorded time",
     "waiting": "waiting of ranks for each other",
-    "work": "computing time that grows with the number of ranks",
+    "work": "additional computing time of all ranks together",
 }
 
 WHOLE = formats.percent(100)

@@ -23,13 +23,15 @@ from analysis.topics.quality.tables import is_without_block, run_names
 from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
-    "Scaling is strong: the problem size is the same at all counts. Speedup is the time of the reference "
-    "divided by the time of the point. Efficiency is speedup × cores of the reference / cores of the point. "
+    "Scaling is strong: the problem size is the same at all counts. Speedup is the time of the "
+    "reference run divided by the time of the point. A point is a case over an interconnect at a process "
+    "count. Efficiency is speedup × cores of the reference / cores of the point. "
     "The serial fraction is the Karp-Flatt metric."
 )
 WEAK_WORDS = (
-    "Scaling is weak: the problem size grows with the processes. Efficiency is the time of the reference "
-    "divided by the time of the point. Scaled speedup is efficiency × cores of the point / cores of the "
+    "Scaling is weak: the problem size grows with the processes. Efficiency is the time of the "
+    "reference run divided by the time of the point. A point is a case over an interconnect at a process "
+    "count. Scaled speedup is efficiency × cores of the point / cores of the "
     "reference."
 )
 ALONE_WORDS = (
@@ -132,7 +134,7 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
     return (
         "A block is one repetition of every point. In each block, Nodeworth runs all interconnects of a "
         "case, count and oversubscription level one after another, in random order. "
-        f"Every point has {span}{counted(most, 'valid block')}."
+        f"Every point that was run has {span}{counted(most, 'valid block')}."
         f"{_seed_sentence('random order and of the bootstrap', study)}"
     )
 
@@ -171,8 +173,9 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     )
     noun = "runs" if in_blocks.empty else "blocks"
     text = (
-        f"Times are medians over {noun}, including outliers. Both ends of the interval of a time are times "
-        f"of runs, chosen by rank (order statistics). Intervals of times have a confidence of {shares}. "
+        f"Times are medians over {noun}, including outliers. For the interval of a time, Nodeworth sorts the "
+        "times of the runs. Both ends of the interval are two of these times, chosen by position (order "
+        f"statistics). Intervals of times have a confidence of {shares}. "
     )
     blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
     if blocks.empty and alone_with_draws.empty:
@@ -189,7 +192,7 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     text += f"{labels.confidence}. "
     if blocks.empty:
         return f"{text}{ALONE_WORDS}"
-    text += "A sweep consists of one block at each count. The bootstrap resamples whole sweeps. "
+    text += "A sweep is a group with one block at each process count. The bootstrap resamples whole sweeps. "
     text += coverage_sentence(int(blocks.min()))
     return text if alone_with_draws.empty else f"{text} {ALONE_WORDS}"
 
@@ -210,7 +213,7 @@ def _test_sentences(content: Content) -> str:
     if tested["paired"].any():
         text += (
             " With enough common blocks of the two interconnects, the test is the two-sided exact "
-            "signed-rank test of paired log ratios."
+            "signed-rank test. This test uses the log ratio of the two times of each common block."
         )
     if not tested["paired"].all():
         text += (
@@ -223,11 +226,11 @@ def _test_sentences(content: Content) -> str:
             "have no common blocks."
         )
     return (
-        f"{text} The estimate and the interval of a comparison come from the same test. If the "
-        "runs determine the compared count, the p-value accounts for the choice of this count. "
-        "Holm's correction covers all p-values of a table. A verdict of “faster” or “slower” requires a "
-        f"p-value of at most {formats.exact(content.facts.all_settings().alpha)} and an interval on one side "
-        "of 0."
+        f"{text} The estimate and the interval of a comparison come from the same test. If "
+        "Nodeworth chooses the process count of a comparison from the same runs, the p-value accounts for "
+        "this choice. Holm's correction covers all p-values of a table. A verdict of “faster” or "
+        f"“slower” requires a p-value of at most {formats.exact(content.facts.all_settings().alpha)} and an "
+        "interval on one side of 0."
     )
 
 

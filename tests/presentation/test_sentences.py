@@ -90,7 +90,7 @@ class TestReference:
         rows = [point("swift", 8, 2.0), point("slow", 8, 3.0, kind="simulated", reference_seconds=10.0)]
         assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)[0]) == [
             "Speedup of measured runs is relative to the serial run of 12.0 s.",
-            "Speedup of simulated runs is relative to the serial run of 10.0 s.",
+            "Speedup of simulated runs is relative to the simulated serial run of 10.0 s.",
         ]
 
 

@@ -58,14 +58,14 @@ class TestDuct:
         sentences = plain(nodes_saved(find_contests(duct[1], []), LABELS))
         assert sentences == (
             "Nodes saved in duct: InfiniBand (pub) with 9 processes on 5 nodes is as fast as GigE (pub) with 16 "
-            "processes on 8 nodes. The saving is 7 processes and 3 nodes."
+            "processes on 8 nodes. InfiniBand (pub) saves 7 processes and 3 nodes."
         )
 
     def test_saved_processes_have_the_range_of_the_equivalent(self, duct):
         """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
         equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
         sentences = plain(nodes_saved(find_contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
-        assert sentences.endswith(". The saving is 7 [5, 7] processes and 3 [2, 3] nodes.")
+        assert sentences.endswith(". InfiniBand (pub) saves 7 [5, 7] processes and 3 [2, 3] nodes.")
 
     @pytest.mark.parametrize(
         ("swift", "saving"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
@@ -304,7 +304,8 @@ class TestWhatCounts:
     def test_invalid_runs_are_not_counted_as_measured(self):
         assert plain(certainty.count_runs(self.runs())) == (
             "12 measured runs and 1 simulated point. Simulated points are predictions from replayed traces. "
-            "Simulated points have a band, but no test. docs/validation.md states the errors of such predictions. "
+            "Simulated points have an uncertainty band, but no p-value. docs/validation.md states the errors of such "
+            "predictions. "
             "6 of 19 runs are invalid and left out"
         )
 
@@ -442,7 +443,7 @@ def test_advice_for_one_case_is_not_given_for_all():
     (headline,) = find_contests(make_tables(runs, Settings()), [])
     sentences = money._purchase_clauses({"break_even": even}, headline, LABELS)
     assert list(map(plain, sentences)) == [
-        "at 2500 USD per node, b (sim) pays and c (sim) may pay in duct",
+        "at a node price of 2500 USD, b (sim) pays and c (sim) possibly pays in duct",
         "at least one interconnect pays in 1 other case",
         "no interconnect pays in 1 other case",
     ]

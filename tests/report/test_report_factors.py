@@ -45,7 +45,7 @@ def test_factors_have_words_and_other_settings_the_key_of_the_file():
     (items,) = sentences_about(LINKS, other | {"launch.mca.btl": "self,openib"}).values()
     assert items == [
         "Transport: unreliable datagram (UD) against TCP",
-        "Cable: copper 5 m against not stated",
+        "Cable: copper 5 m for Usual, not stated for Jumbo",
         "Path: back to back against switched",
         "launch.mca.btl: self,openib against self,tcp",
     ]
@@ -99,11 +99,12 @@ def test_models_that_differ_in_message_costs():
     """Both figures of the second model are half of the first's, or the fastest that was published."""
     assert modelled("gigabit_ethernet", "rdma_gigabit_ethernet") == {
         "Parts of RDMA GigE (sim) against GigE (sim)": [
-            "Host bus: PCI-X 133 against not stated",
+            "Host bus: PCI-X 133 for RDMA GigE (sim), not stated for GigE (sim)",
             "Latency: 15.5 against 31 µs",
-            "Peak: 117.5 against 112.5 MB/s",
+            "Peak bandwidth: 117.5 against 112.5 MB/s",
             "Eager limit: 8192 against 65 536 bytes",
-            "Host overhead: nothing stated against 5.5 µs to send and 5.5 µs to receive",
+            "Processor time per message: not stated for RDMA GigE (sim), 5.5 µs to send and 5.5 µs to receive for "
+            "GigE (sim)",
         ]
     }
 

@@ -86,7 +86,7 @@ class TestWords:
         assert "What is an interconnect worth?" in plain(part(report, "words"))
         sentences = plain(part(report, "asked"))
         assert (
-            "The study has 2 cases and 3 interconnects. The runs have 1, 2 and 4 processes. Each core has 1 or 2 "
+            "The study has 2 cases and 3 interconnects. The process counts are 1, 2 and 4. Each core has 1 or 2 "
             "processes. The study has 312 runs. 1 of the runs is invalid." in sentences
         )
         assert "What elbow stands for." in sentences
@@ -94,7 +94,7 @@ class TestWords:
     def test_the_answer_states_winner_margin_and_certainty(self, report):
         sentences = report_parts.sentences_of(part(report, "words"))
         assert (
-            "Shared memory is 54 % to 103 % faster than GigE (emu) in both measured cases of one application at "
+            "Shared memory is 54 % to 103 % faster than GigE (emu) in both cases of one application at "
             in sentences
         )
         assert "Brackets contain 95 % intervals. An interval probably contains the true value." in sentences
@@ -103,7 +103,7 @@ class TestWords:
 
     def test_the_method_states_blocks_tests_and_references(self, report):
         sentences = plain(part(report, "method"))
-        assert "Every point has 11 to 12 valid blocks. The seed" in sentences
+        assert "Every point that was run has 11 to 12 valid blocks. The seed" in sentences
         assert "signed-rank test" in sentences and "Holm" in sentences
         references = report_parts.cells(blocks(part(report, "method"), "table")[0])
         assert references[0][:5] == ["Duct elbow", "emulated and measured", "Serial run", "1", "4.00"]
@@ -200,7 +200,7 @@ class TestPoorStudies:
         report = whole(make_study(make_runs(2, interconnects=(), cases=("elbow",)), baselines=[]))
         section_asked = part(report, "asked")
         assert (
-            "The study has 1 case. All runs are serial. The runs have 1 process. The study has 2 runs."
+            "The study has 1 case. All runs are serial. The process count is 1. The study has 2 runs."
             in plain(section_asked)
         )
         assert [block["caption"] for block in blocks(section_asked, "table")] == ["Cases."]
@@ -227,12 +227,12 @@ class TestPoorStudies:
 
     def test_points_with_equally_many_blocks_state_their_number(self):
         sentences = plain(part(make_report(*make_study(make_runs(3)), []), "method"))
-        assert "Every point has 3 valid blocks." in sentences
+        assert "Every point that was run has 3 valid blocks." in sentences
 
     def test_one_sample_is_no_median(self):
         report = make_report(*make_study(make_runs(1)), [])
         sentences = plain(report)
-        assert "medians over blocks" not in sentences and "Each time is a single sample" in sentences
+        assert "medians of repeated runs" not in sentences and "Each time is a single sample" in sentences
         assert "may have the highest" not in sentences
         assert "p is the p-value" not in plain(part(report, "improvement"))
 

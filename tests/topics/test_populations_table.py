@@ -84,7 +84,10 @@ def test_a_column_that_separates_the_groups_is_named():
     populations = table(runs)
     assert populations["separated_by"].tolist() == ["UCX_TLS"]
     (sentence,) = sentences(populations)
-    assert "5 runs at 35.4 s and 6 runs at 96.5 s (they differ in UCX_TLS)" in sentence
+    assert (
+        "5 runs with a median of 35.4 s and 6 runs with a median of 96.5 s (they differ in UCX_TLS)"
+        in sentence
+    )
 
 
 def test_sentences():
@@ -111,7 +114,7 @@ def test_page_one_names_groups_farther_apart_than_the_target():
     assert close["mixed"].all() and note(close, 5) == ""
     assert "50.1 s" in note(close, 1)
     text = note(apart, 5)
-    assert "5 runs at 35.4 s and 6 runs at 96.5 s" in text and "settings" in text
+    assert "5 runs with a median of 35.4 s and 6 runs with a median of 96.5 s" in text and "settings" in text
 
 
 def measured(slow_cores, fast_cores=0.0):

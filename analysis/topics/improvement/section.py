@@ -43,18 +43,20 @@ def comparison(content: Content) -> Section | None:
 def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate every comparison that could be made, with its interval, test and verdict."""
     rows = improvement[improvement["improvement_percent"].notna()]
+    units = units_of(rows)
     is_simultaneous = bool(improvement[["simultaneous_low", "simultaneous_high"]].notna().any(axis=None))
     has_same_computing = bool(improvement["improvement_same_computing_low"].notna().any())
     fields = [
         texts("Case", labels.case, "case"),
         texts(labels.interconnect_head, labels.compared),
-        numbers(units_of(rows).capitalize(), _counts, "at_processes", "at_processes_other"),
+        numbers(units.capitalize(), _counts, "at_processes", "at_processes_other"),
         numbers("Improvement (%)", _improvement),
     ]
     caption = (
-        f"Improvement over the baseline at the count where the baseline is fastest.{_other_counts(rows)}"
-        " Column “Average” shows the improvement of the geometric mean of times. This mean covers all "
-        "counts of both interconnects up to the compared count, except one process."
+        f"Improvement over the baseline at the number of {units} with which the baseline is fastest."
+        f"{_other_counts(rows)} For column “Average”, Nodeworth compares the geometric means of the times of "
+        f"both interconnects. These means cover the common numbers of {units} up to the compared number, "
+        "except one process."
     )
     if improvement["improvement_low"].notna().any():
         caption += f" Brackets contain {labels.intervals(improvement)}."
@@ -64,11 +66,14 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))
     if is_simultaneous:
         fields.append(numbers("All at once (%)", _interval_alone("simultaneous")))
-        caption += " In column “All at once”, the confidence applies to all intervals of the table together."
+        caption += (
+            " The confidence of column “All at once” is the probability that all intervals of the column "
+            "contain their true values."
+        )
     if has_same_computing:
         caption += (
-            " Column “With the same computing” shows the band if computing takes equally long over both "
-            "interconnects."
+            " Column “With the same computing” shows a second band. This band assumes that computing takes "
+            "equally long with both interconnects."
         )
     fields += [
         numbers("Average (%)", percent_cell("average")),
@@ -86,13 +91,13 @@ def _other_counts(rows: pd.DataFrame) -> str:
     text = ""
     if (is_elsewhere & (peaks > 1)).any():
         text += (
-            " If the other interconnect has no result at this count, Nodeworth compares the nearest counts "
+            " If the other interconnect has no result at this number, Nodeworth compares the nearest numbers "
             "with results."
         )
     if (is_elsewhere & (peaks == 1)).any():
         text += (
-            " If the baseline is fastest on one process, Nodeworth compares at the count where the other "
-            "interconnect is fastest."
+            " If the baseline is fastest on one process, Nodeworth compares at the number with which the "
+            "other interconnect is fastest."
         )
     return text
 

@@ -25,7 +25,8 @@ from analysis.topics.money.sentences import (
 from analysis.topics.oversubscription import whether_levels_pay
 from analysis.topics.topic import Headline, Page
 
-PLURAL = {"pays": "pay", "does not pay": "do not pay"}
+PLURAL = {"pays": "pay", "possibly pays": "possibly pay", "does not pay": "do not pay"}
+PAYS = "An interconnect pays if its cluster costs less than an equally fast cluster with its baseline."
 
 
 def headline(page: Page) -> Headline | None:
@@ -35,7 +36,8 @@ def headline(page: Page) -> Headline | None:
     content = page.content
     sentence = payoff_sentence(content.tables, page.contests, content.labels)
     figures = payoff_figures(content.tables, page.contests[0], replace(content.labels, given="without kind"))
-    return Headline(sentences=[sentence], key_figures=figures) if sentence else None
+    notes = [PAYS] if "at a node price" in sentence else []
+    return Headline(sentences=[sentence], key_figures=figures, notes=notes) if sentence else None
 
 
 def payoff_figures(tables: Tables, headline: Contest, labels: Labels) -> list[KeyFigure]:
@@ -89,7 +91,7 @@ def _purchase_clauses(tables: Tables, headline: Contest, labels: Labels) -> list
     if in_headline.empty:
         return []
     price = node_price(in_headline.iloc[0].to_dict())
-    text = f"at {price} per node, {_which_pay(in_headline, labels)} in {labels.case(headline.case)}"
+    text = f"at a node price of {price}, {_which_pay(in_headline, labels)} in {labels.case(headline.case)}"
     if in_others["case"].nunique() == 1:
         return [text, f"{_which_pay(in_others, labels)} in {labels.case(in_others['case'].iloc[0])}"]
     cases = in_others.groupby("case")["verdict"].agg(_whether_any_pays).value_counts(sort=False)
@@ -108,11 +110,11 @@ def _best_purchase(purchase: pd.DataFrame, best: pd.DataFrame, labels: Labels) -
 
 
 def _which_pay(verdicts: pd.DataFrame, labels: Labels) -> str:
-    """List the interconnects of a case by verdict: which pay, may pay, and do not pay."""
+    """List the interconnects of a case by verdict: which pay, possibly pay, and do not pay."""
     clauses = []
     for verdict, rows in verdicts.groupby("verdict", sort=False):
         names = [labels.compared(line) for line in rows.to_dict("records")]
-        verb = "may pay" if verdict == "undecided" else str(verdict)
+        verb = "possibly pays" if verdict == "undecided" else str(verdict)
         if len(set(names)) > 1:
             verb = PLURAL.get(verb, verb)
         clauses.append(f"{named_or_counted(names)} {verb}")
@@ -124,7 +126,7 @@ def _whether_any_pays(verdicts: pd.Series) -> str:
     outcomes = {
         "pays": "at least one interconnect pays",
         "would pay": "at least one interconnect would pay",
-        "undecided": "at least one interconnect may pay",
+        "undecided": "at least one interconnect possibly pays",
     }
     found = (text for word, text in outcomes.items() if verdicts.str.startswith(word).any())
     return next(found, "no interconnect pays")

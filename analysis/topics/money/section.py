@@ -68,7 +68,8 @@ def pays(content: Content) -> Section | None:
             "tables/value.csv has cost, energy and CO₂ per job. tables/break_even.csv has the number of "
             "nodes, the number of years and the price of energy from which an interconnect pays."
         )
-    blocks.append(paragraph(f"{scope} All rows are in tables/cost.csv, value.csv and break_even.csv."))
+    rows = "Files tables/cost.csv, tables/value.csv and tables/break_even.csv have all rows."
+    blocks.append(paragraph(f"{scope} {rows}"))
     return section("money", "Does it pay?", blocks)
 
 
@@ -137,7 +138,10 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
     members = members[~is_repeated_serial_run]
     if members.empty:
         return []
-    caption = "The Pareto set of each case. Every point with more speedup than a point of the set costs more."
+    caption = (
+        f"The Pareto set of each case. For each point of the set, all points with more {labels.speedup} have "
+        "a higher price."
+    )
     if len(members) > MOST_ROWS:
         groups = members.groupby(["case", "compared_kinds"])
         extremes = [groups[name].idxmin() for name in ("cluster_price", "price_per_speedup")]
@@ -196,9 +200,12 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
         texts("Verdict", lambda verdict: MISSING if is_missing(verdict) else verdict, "verdict"),
     ]
     caption = (
-        "Equivalent nodes are the whole nodes with which an interconnect reaches the highest speedup of its "
-        f"baseline. The saving assumes {node_price(highest.iloc[0].to_dict())} per node."
+        "Column “Equivalent nodes” shows the number of nodes with which an interconnect reaches the highest "
+        f"{labels.speedup} of its baseline, rounded up. Column “Saving” shows the saved money at "
+        f"{node_price(highest.iloc[0].to_dict())} per node."
     )
+    if (highest["saving"] < 0).any():
+        caption += " A negative saving means that the interconnect costs more."
     return [line_table(caption, fields, labels.lines(highest, "case", "interconnect"), title)]
 
 

@@ -20,7 +20,7 @@ from analysis.topics.prices.books import INTERPOLATED, NO_NEED
 
 VERDICTS = ("pays", "undecided", "does not pay", *UNTESTED)
 UNSURE = ". The differences are not tested"
-_VERBS = {"undecided": "may pay"}
+_VERBS = {"undecided": "possibly pays"}
 """Words of a sentence for verdicts that are not verbs."""
 CHOICE = ["compared_kinds", "budget", "site"]
 """Columns that identify one choice of the table ``purchase``."""
@@ -149,18 +149,24 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     for _, rows in ordered.groupby(keys, sort=False, dropna=False):
         counts = rows["verdict"].value_counts()
         verdicts = [
-            f"{_VERBS.get(verdict, verdict)} in {counted(counts[verdict], 'case')}"
+            f"{_VERBS.get(verdict, verdict)} in {_of_all(int(counts[verdict]), len(rows))}"
             for verdict in VERDICTS
             if verdict in counts
         ]
         if unknown := int(rows["verdict"].isna().sum()):
-            verdicts.append(f"cannot be judged in {counted(unknown, 'case')}")
+            verdicts.append(f"cannot be judged in {_of_all(unknown, len(rows))}")
         name, baseline = pair_names(rows.iloc[0].to_dict(), labels)
         names_by_verdicts.setdefault((baseline, listed(verdicts)), []).append(name)
     return [
         f"{_each(names)} instead of {baseline} {verdicts}."
         for (baseline, verdicts), names in names_by_verdicts.items()
     ]
+
+
+def _of_all(number: int, total: int) -> str:
+    """Count cases, and state the number of all cases if it is larger."""
+    cases = counted(total, "case")
+    return cases if number == total else f"{formats.whole(number)} of {cases}"
 
 
 def _each(names: list[str]) -> str:

@@ -169,11 +169,16 @@ def population_note(populations: pd.DataFrame, labels: Labels, target_percent: f
     mixed = mixed[mixed["slow_seconds"] > (1 + target_percent / 100) * mixed["fast_seconds"]]
     if mixed.empty:
         return ""
-    named = [describe_groups(line, labels) for line in as_lines(mixed.head(MOST_ON_PAGE_ONE))]
-    if len(mixed) > MOST_ON_PAGE_ONE:
-        named.append(counted(len(mixed) - MOST_ON_PAGE_ONE, "more point"))
-    remedies = _remedies(mixed)
-    return f"Two populations of runs: {'; '.join(named)}. The common median describes neither: {remedies}."
+    sentences = [
+        f"The runs of {point_name(line, labels)} form two groups: {_groups(line)}."
+        for line in as_lines(mixed.head(MOST_ON_PAGE_ONE))
+    ]
+    if more := max(len(mixed) - MOST_ON_PAGE_ONE, 0):
+        sentences.append(
+            f"{counted(more, 'more point')} {'has' if more == 1 else 'have'} two groups of runs."
+        )
+    sentences.append("The median of all runs describes neither group.")
+    return f"{' '.join(sentences)} To separate the groups, {_remedies(mixed)}."
 
 
 def _remedies(mixed: pd.DataFrame) -> str:
@@ -194,11 +199,16 @@ def _are_disturbed(line: Line) -> bool:
 
 def describe_groups(line: Line, labels: Labels) -> str:
     """Name a point, and its two groups with counts and median times."""
+    return f"{point_name(line, labels)}: {_groups(line)}"
+
+
+def _groups(line: Line) -> str:
     groups = [
-        f"{formats.whole(line[f'{group}_n'])} runs at {formats.seconds(line[f'{group}_seconds'])}"
+        f"{formats.whole(line[f'{group}_n'])} runs with a median of "
+        f"{formats.seconds(line[f'{group}_seconds'])}"
         for group in ("fast", "slow")
     ]
-    text = f"{point_name(line, labels)}: {listed(groups)}"
+    text = listed(groups)
     if _are_disturbed(line):
         of_slow = f"{formats.whole(line['slow_disturbed'])} of the {formats.whole(line['slow_n'])} slow runs"
         return f"{text} (other programs disturbed {of_slow})"

@@ -126,7 +126,9 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
     seconds = AxisColumn("seconds", "Time per job (s)", "s", bars=False)
     rate = AxisColumn("jobs_per_day", "Jobs per day")
     cores = sorted({int(count) for count in packing["available_cores"]})
-    sizes = formats.listed(map(str, cores)) if len(cores) <= MOST_SIZES else f"{cores[0]} to {cores[-1]}"
+    sizes = (
+        formats.listed(map(str, cores), "or") if len(cores) <= MOST_SIZES else f"{cores[0]} to {cores[-1]}"
+    )
     caption = (
         "Jobs per day against the time per job, for each case. The jobs of an interconnect share "
         f"{sizes}{formats.SPACE}cores. A line joins the points of an interconnect with the best trade-offs "

@@ -19,8 +19,8 @@ from analysis.topics.turnaround.packing import Queue
 GOALS = (
     "The best number of processes depends on the goal. Goal “One user” is the shortest time per job. Goal "
     "“Queue” is the most jobs per day at an efficiency of {efficiency} or more. Goal “Shared machine” is the "
-    "shortest time per job at an efficiency of {efficiency} or more. Goal “{jobs}” is the earliest end of "
-    "the last job."
+    "shortest time per job at an efficiency of {efficiency} or more. Goal “{jobs}” is the shortest time "
+    "until all jobs are finished."
 )
 GOAL_TITLES = {"one user": "One user", "queue": "Queue", "shared machine": "Shared machine"}
 """Titles of goals. The goal that is not listed is a number of jobs."""
@@ -110,8 +110,10 @@ def _advice_sentences(advice: pd.DataFrame, labels: Labels) -> list[str]:
             who = "every interconnect" if 1 < len(names) == len(rows) else listed(names)
             verb = "complete" if goal == "queue" else "take"
             verb += "s" if len(names) in (1, len(rows)) else ""
-            clauses.append(f"{who} {verb} {result} with {way}." if result else f"{way} over {who}.")
-            clauses += [f"Process counts that may be as good as this count: {as_good}."] if as_good else []
+            how = f"with {way}" if goal in GOAL_TITLES else f"for all jobs: {way}"
+            clauses.append(f"{who} {verb} {result} {how}." if result else f"{way} over {who}.")
+            merit = "complete as many jobs" if goal == "queue" else "be as fast"
+            clauses += [f"Other process counts that may {merit}: {as_good}."] if as_good else []
         sentences.append(f"{subject}: {' '.join(clauses)}")
     return sentences
 
@@ -140,9 +142,9 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the advised counts with their times and rates, one row per interconnect of a case."""
     jobs = _number_of_jobs(advice)
     caption = (
-        "Column “Cores” shows the cores for all jobs together. Columns “One user” and “Shared machine” show "
-        "the processes to use and the time per job. Column “Queue” shows the processes per job and the jobs "
-        f"per day. Column “{jobs}” shows the time until all jobs are finished."
+        "Column “Cores” shows how many cores all jobs together can use. Columns “One user” and “Shared "
+        "machine” show the processes to use and the time per job. Column “Queue” shows the processes per job "
+        f"and the jobs per day. Column “{jobs}” shows the time until all jobs are finished."
     )
     groups: dict[str, list] = {}
     keys = ["case", "interconnect", "kind", "available_cores"]

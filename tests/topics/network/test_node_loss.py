@@ -104,8 +104,7 @@ def test_a_sentence_states_where_lost_time_goes(tables):
     assert sentences_of(section).splitlines()[0] == (
         "Duct on 2 processes of one node, memory: the efficiency is 0.625 [0.625, 0.625]. The largest "
         "share of the loss, 33 % [33, 33], is due to waiting of ranks for each other. Shared caches and memory "
-        "cause 20 % [0, 47] of the loss. Communication and time that the trace does not show cause 26 % "
-        "[-28, 67] of the loss."
+        "cause 20 % [0, 47] of the loss. Communication and unrecorded time cause 26 % [-28, 67] of the loss."
     )
     (table,) = blocks(section, "table")
     assert cells(table)[0][:3] == ["memory", "2", "0.625 [0.625, 0.625]"]
