@@ -118,13 +118,13 @@ class TestMoney:
 
     def test_the_break_even_price_of_a_node(self, section):
         """4 nodes over gigabit, 2 over infiniband: 2 (P + 500) = 4 (P + 100) at P = 300."""
-        first, second = table(section, "Equivalent nodes")
+        first, second = table(section, "Column “Equivalent nodes”")
         assert first[1:] == ["Infiniband", "4", "2", "from 300", "1400", "pays"]
         assert second[1:5] == ["Elan", "4", "–", "none"]  # the speedup is not attained
 
     def test_saving_a_cheap_node_does_not_pay(self, tmp_path):
         money_part = pays(content(*study(tmp_path, node=NodePrice(200.0, "USD", 2004))))
-        assert table(money_part, "Equivalent nodes")[0][4:] == ["from 300", "-200", "does not pay"]
+        assert table(money_part, "Column “Equivalent nodes”")[0][4:] == ["from 300", "-200", "does not pay"]
 
     def test_an_amount_without_a_lower_end_has_no_sign_of_infinity(self):
         line = {"saving": 0.0, "saving_low": -np.inf, "saving_high": 0.0}
@@ -403,7 +403,7 @@ class TestLifetime:
 
 def test_a_point_estimate_gives_neither_verdict_nor_best_choice(tmp_path):
     report = content(*study(tmp_path, mix=Mix({"duct": 1.0}, (20_000.0,)), factors=(1,) * 4))
-    verdicts = {line[-1] for line in table(pays(report), "Equivalent nodes")}
+    verdicts = {line[-1] for line in table(pays(report), "Column “Equivalent nodes”")}
     assert verdicts == {"would pay (untested)", "would not pay (untested)"}
     (buy,) = [line for line in paragraphs(pays(report)) if ", buy " in line]
     assert buy.endswith(". The differences are not tested.")
