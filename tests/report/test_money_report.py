@@ -312,7 +312,7 @@ def test_the_published_study_has_money_from_end_to_end():
     economics = make_plan(ROOT / "config/studies/published_gamess.yaml").asked.request.economics
     ran = pd.read_csv(ROOT / "analysis/published/gamess.csv")["interconnect"].unique()
     assert set(economics.offers) == set(ran)
-    assert economics.node.source.startswith("assumed")
+    assert economics.node.source.startswith("assumption")
 
 
 GIVEN = {
