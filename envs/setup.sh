@@ -143,17 +143,21 @@ is_locked() { [ "$(cat .venv/locked 2>/dev/null)" = "$(wanted_python)" ]; }
 need_python() {
     local python
     is_locked && return
-    if [ ! -x .venv/bin/python ]; then
+    # Ctrl-C may have left an environment without pip.
+    if [ ! -x .venv/bin/uv ] && ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
         python=$(find_python) || {
             say "Nodeworth needs Python 3.11, 3.12 or 3.13 with its module venv; install one of them."
             return 1
         }
         say "Making the Python environment in .venv"
-        rm -rf .venv && "$python" -m venv .venv || return 1
+        rm -rf .venv && "$python" -m venv .venv 2>.cache/venv.log || {
+            say "Could not make .venv: $(tail -n 1 .cache/venv.log)"
+            return 1
+        }
     fi
     if [ ! -x .venv/bin/uv ]; then
-        .venv/bin/python -m ensurepip -q >/dev/null 2>&1
-        .venv/bin/python -m pip install -q --disable-pip-version-check uv >&2 || {
+        .venv/bin/python -m pip install -q --disable-pip-version-check uv >.cache/pip.log 2>&1 || {
+            say "$(tail -n 1 .cache/pip.log)"
             say "Could not install uv into .venv: is the Python package index reachable?"
             return 1
         }

@@ -279,6 +279,17 @@ def test_blocks_are_added_while_a_case_is_edited(edited):
     assert edited.attempts() == [1] * 2 * RUNS
 
 
+def test_a_study_that_asks_for_fewer_blocks_again_leaves_out_no_run(edited):
+    """--config adds two blocks; the next command asks for the blocks of the file, and reports all four."""
+    edited.count()
+    edited.ask_for("count", blocks="2").run()
+    edited.run("blocks=4")
+    edited.run()
+    study = json.loads((edited.results / "facts.json").read_text())["study"]
+    assert (study["blocks"], study["blocks_recorded"]) == (4, 4)
+    assert edited.valid() == [1] * 4 * RUNS
+
+
 def test_a_study_that_was_stopped_goes_on_with_the_edited_case(edited, tmp_path):
     """An edit while it runs, Ctrl-C, the whole study; then back: Nodeworth measures what the original case lacks."""
     case = edited.count(seconds=1)

@@ -52,6 +52,13 @@ def test_a_block_is_whole_once_all_of_its_points_are_recorded(design):
     assert recorded_blocks(design, records(design, 1, 2, 3)) == 3
 
 
+def test_recorded_blocks_beyond_the_study_count(design):
+    """After blocks=5 on the command line, the study file asks for three blocks again."""
+    assert recorded_blocks(design, records(design, 1, 2, 3, 4, 5)) == 5
+    assert recorded_blocks(design, records(design, 1, 2, 3, 4, 5)[:-1]) == 4
+    assert recorded_blocks(design, records(design, 1, 2, 4, 5)) == 2
+
+
 def test_records_of_other_inputs_and_of_jobs_that_ended_do_not_make_a_block_whole(design):
     *others, last = records(design, 1, 2, 3)
     assert recorded_blocks(design, [*others, replace(last, inputs={"case": "old"})]) == 2

@@ -97,10 +97,12 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Import
         for name, population in imports.populations.items()
         if _is_inside(population.interconnect, asked, imported.study.inside_nodes)
     ]
+    recorded = recorded_blocks(design, records)
     about = replace(
         requested.study,
         until=until,
-        blocks_recorded=recorded_blocks(design, records),
+        blocks=max(design.blocks, recorded or 0),
+        blocks_recorded=recorded,
         inside_nodes=[*requested.study.inside_nodes, *inside],
     )
     if until is None and about.blocks_recorded is not None:

@@ -32,7 +32,8 @@ _point_key = attrgetter(
 def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
     """Count the blocks whose repetitions are all recorded; None if the study runs nothing.
 
-    A block includes points that have records but cannot be run here now.
+    A block includes points that have records but cannot be run here now. If all blocks of the study are
+    recorded, further recorded blocks count, too: the results use them, although the study asks for fewer.
     """
     attempts: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
     for record in records:
@@ -48,7 +49,11 @@ def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
             for key, (point, inputs) in points.items()
         )
 
-    return sum(map(is_complete, range(1, design.blocks + 1)))
+    number = sum(map(is_complete, range(1, design.blocks + 1)))
+    if number < design.blocks:
+        return number
+    last = max((record.block for record in records), default=0)
+    return number + sum(map(is_complete, range(design.blocks + 1, last + 1)))
 
 
 def looks(file: Path, blocks: int | None, whole: bool, starts: Collection[str] = ()) -> list[int]:
