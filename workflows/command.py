@@ -456,8 +456,8 @@ def _run(parser: Any, arguments: Any) -> NoReturn:
 
 
 def _path(name: str, here: Path) -> Path:
-    """A path as the user typed it, or below the project's folder."""
-    return here / name if (here / name).exists() else ROOT / name
+    """A path as the user typed it, unless it exists only below the project's folder."""
+    return ROOT / name if (ROOT / name).exists() and not (here / name).exists() else here / name
 
 
 def study_file(name: str, here: Path) -> Path:
@@ -468,4 +468,5 @@ def study_file(name: str, here: Path) -> Path:
     if _path(name, here).exists():
         raise InputError(f"{name}: is no study file; study files end in .yaml")
     shipped = sorted(file.stem for file in STUDIES.glob("*.yaml"))
-    raise InputError(f"{name}: no such study file{nearest(name, shipped)}; studies: {', '.join(shipped)}")
+    likely = nearest(name, [*shipped, *(file.name for file in here.glob("*.yaml"))])
+    raise InputError(f"{name}: no such study file{likely}; studies: {', '.join(shipped)}")

@@ -24,7 +24,7 @@ from workflows.study.study import read_study
         (["."], ".: is no study file; study files end in .yaml"),
         (["runs.csv"], "runs.csv: is no study file; study files end in .yaml"),
         (["--again", "failed", "runs.csv"], "runs.csv: is no study file; study files end in .yaml"),
-        (["none.yaml"], "none.yaml: no such study file; studies: chemistry, "),
+        (["none.yaml"], "none.yaml: no such study file, did you mean 'mine.yaml'?; studies: chemistry, "),
         (["none", "--dry-run"], "none: no such study file; studies: chemistry, "),
         (["smok"], "smok: no such study file, did you mean 'smoke'?; studies: chemistry, "),
         (
@@ -291,3 +291,9 @@ def test_ctrl_c_during_imports_prints_one_line(tmp_path):
     )
     line = f"nodeworth: interrupted; what is recorded is kept{GOES_ON}\n"
     assert (interrupted.returncode, interrupted.stderr) == (INTERRUPTED, line)
+
+
+def test_a_missing_folder_is_named_where_the_user_typed_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = refusal(InputError, main, ["--compare", "results/before", "results/after"])
+    assert line.startswith(f"--compare: {tmp_path}/results/before: no results of a study are there")

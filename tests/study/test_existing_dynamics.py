@@ -8,6 +8,7 @@ from disturbed import undisturbed_run
 from refused import refusal
 
 from workflows.applications import application
+from workflows.command import main
 from workflows.domain import InputError, Point
 from workflows.measure.answers import compare_answer
 from workflows.measure.prepare import prepare, reference_answer
@@ -78,7 +79,7 @@ def test_a_file_of_another_kind_is_no_run_input(tmp_path):
     junk.write_bytes(bytes(range(256)))
     given = Existing("junk", junk, None, False, Path("mine.yaml"))
     line = refusal(InputError, make_case, given, tmp_path / "cases", False, 300)
-    assert line == f"{junk}: not a run input of GROMACS; gmx grompp makes such files"
+    assert line == f"mine.yaml: cases: path: {junk}: not a run input of GROMACS; gmx grompp makes such files"
 
 
 @pytest.mark.needs("gmx_mpi")
@@ -101,7 +102,8 @@ def test_an_energy_minimisation_is_refused(tmp_path):
     source = tmp_path / "user/minimise.tpr"
     given = Existing("minimise", source, None, False, Path("mine.yaml"))
     line = refusal(InputError, make_case, given, tmp_path / "cases", True, 300)
-    assert line == f"{source}: no molecular dynamics: integrator is steep; Nodeworth times only dynamics"
+    where = f"mine.yaml: cases: path: {source}"
+    assert line == f"{where}: no molecular dynamics: integrator is steep; Nodeworth times only dynamics"
 
 
 @pytest.mark.slow
@@ -151,7 +153,8 @@ def test_an_input_with_two_runs_is_refused(tmp_path):
     (tmp_path / "in.melt").write_text(f"{MELT}run 5\n")
     given = Existing("melt", tmp_path / "in.melt", None, False, Path("mine.yaml"))
     line = refusal(InputError, make_case, given, tmp_path / "cases", False, 300)
-    assert line == f"{tmp_path}/in.melt: needs exactly one run with a number of steps, the one that is timed"
+    where = f"mine.yaml: cases: path: {tmp_path}/in.melt"
+    assert line == f"{where}: needs exactly one run with a number of steps, the one that is timed"
 
 
 @pytest.mark.slow
@@ -185,3 +188,10 @@ def test_an_input_that_cannot_be_timed_is_refused(tmp_path, text, line):
     (tmp_path / "x.nw").write_text(text)
     given = Existing("x", tmp_path / "x.nw", None, False, Path("mine.yaml"))
     assert line in refusal(InputError, make_case, given, tmp_path / "cases", False, 300)
+
+
+def test_a_refused_input_of_the_option_case_names_the_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.melt").write_text(f"{MELT}run 5\n")
+    line = refusal(InputError, main, ["--case", "in.melt"])
+    assert line.startswith(f"--case {tmp_path}/in.melt: needs exactly one run ")

@@ -276,10 +276,12 @@ class TestMissingSurface:
 
     def test_it_is_refused_before_the_mesh_is_made(self, motor_bike, adopt):
         where = "no such file in constant/triSurface or constant/geometry"
-        line = f"{motor_bike}/system/surfaceFeatureExtractDict: motorBike.obj: {where}"
+        line = (
+            f"mine.yaml: cases: path: {motor_bike}: system/surfaceFeatureExtractDict: motorBike.obj: {where}"
+        )
         assert refusal(InputError, adopt, motor_bike, run_here=False) == line
         (motor_bike / "system/surfaceFeatureExtractDict").unlink()
-        line = f"{motor_bike}/system/snappyHexMeshDict: motorBike.obj: {where}"
+        line = f"mine.yaml: cases: path: {motor_bike}: system/snappyHexMeshDict: motorBike.obj: {where}"
         assert refusal(InputError, adopt, motor_bike, run_here=False) == line
 
     @pytest.mark.parametrize(

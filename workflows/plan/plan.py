@@ -103,7 +103,9 @@ def make_plan(
     is_empty = not (chosen.points or chosen.simulated or study.imported_files)
     if is_empty and not paths.records.exists():
         reasons = "; ".join(f"{left_out.what}: {left_out.reason}" for left_out in chosen.left_out)
-        raise InputError(f"{study.file}: nothing of this study can be run here: {reasons}")
+        option = "--case" if study.existing else "--command"
+        where = option if study.is_generated else study.file
+        raise InputError(f"{where}: nothing of this study can be run here: {reasons}")
     return Plan(chosen, paths)
 
 

@@ -156,7 +156,11 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None, is_dry_ru
     copies = scratch_copies(study.copies) if is_dry_run and study.existing else study.copies
     runs_here, limit = not study.cluster, study.limits.run_seconds
     never_run = frozenset(
-        given.name for given in study.existing.values() if not make_case(given, copies, runs_here, limit)
+        given.name
+        for given in study.existing.values()
+        if not make_case(
+            given, copies, runs_here, limit, f"--case {given.path}" if study.is_generated else None
+        )
     )
     default_cases: dict[str, Case] = {}
     if study.scale:

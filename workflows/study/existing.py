@@ -79,7 +79,9 @@ def _link(target: str, link: str) -> None:
     Path(link).symlink_to(Path(target).absolute())
 
 
-def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float) -> bool:
+def make_case(
+    given: Existing, cases: Path, run_here: bool, limit_seconds: float, where: str | None = None
+) -> bool:
     """Make the copy of a user's input in ``<cases>/<application>/<name>``, unless it is there.
 
     Return whether a trial run or the study states the time of the case; else the time is a rough guess.
@@ -90,13 +92,15 @@ def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float
         Whether programs may run here: they make the mesh, and a trial run measures time and memory.
     limit_seconds : float
         Time limit of the trial run.
+    where : str, optional
+        What names the input, for messages; by default the key of the study file.
 
     Raises
     ------
     InputError
         The input is missing or cannot be run: one line.
     """
-    where = f"{given.file}: cases: path: {given.path}"
+    where = where or f"{given.file}: cases: path: {given.path}"
     accepting = application_of(given.path, where)
     app = application(accepting)
     files = app.input_files(given.path)
@@ -114,7 +118,7 @@ def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float
                 shutil.copy(path, copy / name)
             steps = given.steps or earlier.get("steps")
             try:
-                steps = _complete(app, accepting, given, copy, steps, run_here, limit_seconds)
+                steps = _complete(app, accepting, given, copy, steps, run_here, limit_seconds, where)
             except RuntimeError as error:
                 raise InputError(f"{where}: {error}") from None
             is_timed = run_here or given.serial_seconds is not None
@@ -133,15 +137,24 @@ def _complete(
     steps: int | None,
     run_here: bool,
     limit_seconds: float,
+    where: str,
 ) -> int | None:
     """Complete the copy and write its case.yaml; return the number of steps."""
-    adopted = app.adopt(given.path, copy, given.run_scripts, run_here)
+    try:
+        adopted = app.adopt(given.path, copy, given.run_scripts, run_here)
+    except InputError as error:
+        line = str(error).removeprefix(f"{given.path}: ").removeprefix(f"{given.path}/")
+        raise InputError(f"{where}: {line}") from None
     if given.steps and adopted.steps_key is None:
-        raise InputError(f"{given.file}: cases: steps: does not belong here: {given.path} has no steps")
+        raise InputError(f"{where}: steps do not belong here, since the input has none")
     seconds, memory = adopted.serial_seconds, adopted.memory_MB
     _write_case(name, given, copy, adopted, steps or adopted.steps, seconds, memory)
     if run_here:
-        print(f"case {given.name}: a short serial run of {given.path} measures its time", file=sys.stderr)
+        print(
+            f"case {given.name}: a short serial run of {given.path} measures its time "
+            f"(at most {limit_seconds:g} s)",
+            file=sys.stderr,
+        )
         case = load_case(given.name, copy.parents[1])
         startup, each, memory = _trial(app, case, adopted, limit_seconds)
     else:
