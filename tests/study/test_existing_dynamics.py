@@ -193,5 +193,5 @@ def test_an_input_that_cannot_be_timed_is_refused(tmp_path, text, line):
 def test_a_refused_input_of_the_option_case_names_the_option(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.melt").write_text(f"{MELT}run 5\n")
-    line = refusal(InputError, main, ["--case", "in.melt"])
-    assert line.startswith(f"--case {tmp_path}/in.melt: needs exactly one run ")
+    line = refusal(SystemExit, main, ["--case", "in.melt"])
+    assert line.startswith(f"nodeworth: --case {tmp_path}/in.melt: needs exactly one run ")
