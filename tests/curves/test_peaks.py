@@ -60,8 +60,8 @@ def test_few_blocks_go_by_the_point_estimate(blocks, note):
 def test_a_peak_against_the_serial_run_alone_needs_its_blocks(serial_blocks, peak_set):
     serial = rows("duct", None, {1: 8.0}, APART[1][:serial_blocks])
     row = peaks(serial, rows("duct", "a", {2: 4.0}, APART[0]))
-    assert row["peak_set"] == peak_set or (peak_set is None and row.isna()["peak_set"])
-    assert row["note"] == (None if peak_set else "fewer than 5 blocks")
+    note = None if peak_set else "fewer than 5 blocks"
+    assert row[["peak_set", "note"]].replace({np.nan: None}).tolist() == [peak_set, note]
 
 
 def test_a_single_run_at_one_count_does_not_show_the_peak():

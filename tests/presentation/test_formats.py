@@ -94,5 +94,5 @@ def test_a_label_is_one_line_and_keeps_its_thin_spaces():
 
 def test_the_coverage_that_was_simulated_for_the_next_smaller_number_of_blocks():
     five, nine, hundred = map(coverage_sentence, (5, 9, 100))
-    assert "artificial data with 5 blocks: 9" in five
+    assert "artificial data with 5 blocks. In this test, 9" in five
     assert "with 6 blocks" in nine and "with 30 blocks" in hundred

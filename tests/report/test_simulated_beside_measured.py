@@ -102,4 +102,4 @@ def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
 
 def test_simulated_points_are_no_repetitions(report):
     text = sentences_of(part(report, "asked"))
-    assert "No run is invalid. The study has 7 simulated points." in text
+    assert "No run is invalid. The study also has 7 simulated points." in text

@@ -287,8 +287,8 @@ def _fastest_over(
     place, remarks = "", []
     number_of_cases = cases.nunique()
     if number_of_cases > 1:
-        kind = side(str(best_lines[0]["kind"]), 1)
-        all_cases = _cases(cases, facts, f"{kind} case")
+        kinds = {side(str(best_lines[0]["kind"]), place) for place in (0, 1)}
+        all_cases = _cases(cases, facts, f"{kinds.pop()} case" if len(kinds) == 1 else "case")
         if len(best_lines) == 1:
             place = f" in {labels.case(best_lines[0]['case'])}, 1 of the {all_cases},"
         elif len(best_lines) == number_of_cases:
