@@ -108,9 +108,13 @@ def _results_rest_on(runs: pd.DataFrame) -> str:
 
 
 def how_sure_in_short(
-    runs: pd.DataFrame, contests: Sequence[Contest], labels: Labels, contrast: Contrast | None = None
+    runs: pd.DataFrame,
+    contests: Sequence[Contest],
+    labels: Labels,
+    contrast: Contrast | None = None,
+    drift: pd.DataFrame | None = None,
 ) -> str:
-    """State in one line how many runs count and were disturbed, and how many comparisons show a direction.
+    """State how many runs count and were disturbed, which times drift, and which comparisons are decided.
 
     The line names the baselines of these comparisons. Without a named baseline, the table of page one also
     has estimates against the fastest, which are not among them.
@@ -119,6 +123,8 @@ def how_sure_in_short(
     ----------
     contrast : Contrast, optional
         Comparison that is tested outside the correction, because the study names no baseline.
+    drift : DataFrame, optional
+        Table ``drift``.
     """
     valid = runs[runs["valid"]]
     text = f"How sure: {_results_rest_on(runs)}{_count_by_kind(valid)}"
@@ -128,6 +134,9 @@ def how_sure_in_short(
     if disturbed:
         of_runs = f"{formats.whole(disturbed)} of {counted(observed, 'valid run')}"
         text += f". Other programs disturbed {of_runs}"
+    if drift is not None and (number := int(drift["distinguishable"].fillna(False).sum())):
+        verb = "drifts" if number == 1 else "drift"
+        text += f". The time at {number} of {counted(len(drift), 'point')} {verb} during the study"
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:

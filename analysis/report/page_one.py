@@ -91,7 +91,15 @@ def _with_runs(content: Content) -> FirstPage:
             key_figures(figures),
             *_figure_and_table(contests, content, contrast),
             *map(paragraph, filter(None, _remarks(contests[0], content, labels, contrast))),
-            paragraph(how_sure_in_short(content.runs, contests, labels, None if has_baseline else contrast)),
+            paragraph(
+                how_sure_in_short(
+                    content.runs,
+                    contests,
+                    labels,
+                    None if has_baseline else contrast,
+                    content.tables.get("drift"),
+                )
+            ),
             *map(paragraph, short_sentences(content.runs)),
             *map(paragraph, headline.cautions),
         ],

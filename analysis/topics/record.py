@@ -89,7 +89,7 @@ def method_paragraphs(content: Content) -> list[str]:
         paragraphs.append(_interval_sentences(scaling, runs, content.labels))
     paragraphs.append(_test_sentences(content))
     paragraphs.append(" ".join(_definitions(content.tables, content.labels)))
-    return paragraphs
+    return list(filter(None, paragraphs))
 
 
 def _is_of_study(runs: pd.DataFrame) -> pd.Series:
@@ -203,6 +203,8 @@ def _test_sentences(content: Content) -> str:
     improvement = tables["improvement"]
     if content.facts.study.unfinished:
         return "Nodeworth starts its tests after the last block."
+    if improvement.empty:
+        return ""
     if improvement["p_adjusted"].isna().all():
         return (
             "Nodeworth tests no difference between interconnects. A test needs at least two blocks of both "

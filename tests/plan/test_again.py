@@ -149,6 +149,16 @@ def test_runs_before_a_change_are_announced_until_it_is_undone(study, changes, l
     assert announcement(plan).splitlines()[0].endswith("; 2 recorded in results/again, nothing to measure")
 
 
+def test_a_block_that_only_an_undone_edit_has_is_no_change(study):
+    plan = make_plan(study, {"blocks": 2})
+    for repetition in plan.design.repetitions:
+        inputs = plan.design.inputs(repetition.point)
+        if repetition.block == 2:
+            inputs |= {"case": "edited"}
+        write_record(plan.paths.record(repetition, 1), record(inputs=inputs))
+    assert "; 2 recorded in " in announcement(plan) and "changed" not in announcement(plan)
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [

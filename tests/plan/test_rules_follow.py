@@ -275,3 +275,23 @@ def test_an_expected_answer_is_found_again_when_it_is_read_otherwise(tmp_path):
     assert planned(tmp_path, "--", target) == {"reference"}
     snakemake(tmp_path, "--", target)
     assert answer["value"] > 1 == json.loads((tmp_path / target).read_text())["value"]
+
+
+@pytest.mark.slow
+def test_an_undone_edit_brings_back_the_expected_answer_without_a_run(tmp_path):
+    case = tmp_path / "cases/command/harmonic"
+    shutil.copytree(ROOT / "tests/cases/command/harmonic", case)
+    original = re.sub(r"golden: .*", "", (case / "case.yaml").read_text())
+    (case / "case.yaml").write_text(original)
+    (tmp_path / "followed.yaml").write_text(ANSWERED)
+    target = tmp_path / "results/answered/prepared/harmonic-smoke/reference.json"
+    snakemake(tmp_path, "--", str(target.relative_to(tmp_path)))
+    (kept,) = target.parent.glob("answers/*.json")
+    assert kept.read_text() == target.read_text()
+    kept.write_text('{"value": 7, "source": "serial"}')  # a run would give another value
+    (case / "case.yaml").write_text(original.replace("terms: 1000}", "terms: 2000}"))
+    snakemake(tmp_path, "--", str(target.relative_to(tmp_path)))
+    assert json.loads(target.read_text())["value"] != 7
+    (case / "case.yaml").write_text(original)
+    snakemake(tmp_path, "--", str(target.relative_to(tmp_path)))
+    assert json.loads(target.read_text())["value"] == 7

@@ -27,8 +27,9 @@ from workflows.plan.design import (
 from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
+from workflows.plan.record import Record
 from workflows.plan.records import attempts
-from workflows.plan.run_times import check_run_times, run_time_lines, short_run_lines
+from workflows.plan.run_times import check_run_times, check_time_lines, run_time_lines, short_run_lines
 from workflows.study.default_blocks import decisive_blocks
 from workflows.study.interconnects import in_kinds
 from workflows.study.sites import read_facts
@@ -117,6 +118,7 @@ def announcement(plan: Plan) -> str:
             "interconnect"
         )
     lines += run_time_lines(plan)
+    lines += check_time_lines(plan) if missing else []
     lines += short_run_lines(plan)
     lines += _simulation_lines(plan)
     if asked.default_cases:
@@ -155,18 +157,24 @@ def _separate_kinds(plan: Plan) -> list[str]:
 def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
     """Return a line with what changed after recorded runs, which then no longer count.
 
-    Repetitions with a run of the present version are left out: an earlier command announced their change.
+    Points with a run of the present version are left out: an earlier command announced their change, or the
+    user undid it.
     """
     changed = dict[str, None]()
-    for repetition in missing:
-        inputs, point = plan.design.inputs(repetition.point), repetition.point
+    points = {repetition.point for repetition in missing}
+    records: dict[Point, list[Record]] = {}
+    for repetition in plan.design.repetitions:
+        if repetition.point in points:
+            records.setdefault(repetition.point, []).extend(attempts(plan.paths, repetition))
+    for point, of_point in records.items():
+        inputs = plan.design.inputs(point)
         names = {"case": point.case, "interconnect": point.interconnect or "serial", "cluster": "cluster"}
-        records = attempts(plan.paths, repetition)
-        if any(record.inputs == inputs for record in records):
-            continue
-        for record in records:
+        if not any(record.inputs == inputs for record in of_point):
             changed |= {
-                name: None for key, name in names.items() if record.inputs.get(key) != inputs.get(key)
+                name: None
+                for record in of_point
+                for key, name in names.items()
+                if record.inputs.get(key) != inputs.get(key)
             }
     if not changed:
         return []

@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from workflows.domain import Point
+from workflows.domain import Point, short_digest
 from workflows.paths import StudyPaths, trace_name
 from workflows.plan.plan import Plan
 from workflows.plan.records import recorded
+from workflows.plan.sources import source_digest
+from workflows.study.cases import answer_digest
 from workflows.traffic.cases import has_array, needs_trace
 
 
@@ -45,6 +47,19 @@ def prepared(points: Iterable[Point]) -> list[Prepared]:
 def cases(points: Iterable[Point]) -> list[str]:
     """Return the name of each case of the points."""
     return sorted({point.case for point in points})
+
+
+def kept_answer(plan: Plan, case: str) -> Path:
+    """Return the file that keeps the expected answer of the present version of a case.
+
+    After an undone edit, Nodeworth thus needs no second serial run.
+    """
+    version = (
+        plan.asked.case_digests[case],
+        answer_digest(plan.asked.cases[case]),
+        source_digest("reference"),
+    )
+    return plan.paths.expected(case).parent / "answers" / f"{short_digest(repr(version).encode())}.json"
 
 
 def traced(plan: Plan) -> list[Point]:

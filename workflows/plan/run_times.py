@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis.runs.settings import SHORT_SECONDS_OF_USERS
+from workflows.applications import application
 from workflows.domain import InputError, Point, Repetition
 from workflows.plan import files
 from workflows.plan.design import duration, expected_seconds
@@ -106,6 +107,21 @@ def check_run_times(plan: Plan) -> None:
                 f"{study.file}: limits.run_seconds: {limit:g} is too little: {runs.what} takes "
                 f"{duration(runs.seconds)}; raise it, or {runs.remedy}"
             )
+
+
+def check_time_lines(plan: Plan) -> list[str]:
+    """Return a line with the cases whose checks before the first run take time, and with this time.
+
+    The runs of a check solve the whole case: serially, and once for each variant, on one core.
+    """
+    seconds = {}
+    for name in files.cases(plan.design.points):
+        case = plan.asked.cases[name]
+        if case.answer is None and case.needs_serial_run and not files.kept_answer(plan, name).exists():
+            seconds[name] = (1 + len(application(case.application).variants(case))) * case.serial_seconds
+    if not seconds or plan.here.cluster:
+        return []
+    return [f"before the first run: checks of {', '.join(seconds)}, {duration(sum(seconds.values()))} more"]
 
 
 SHORT_SECONDS = 0.5

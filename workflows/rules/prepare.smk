@@ -13,6 +13,7 @@ OUTPUTS:
 
 from math import ceil
 
+from workflows.plan.files import kept_answer
 from workflows.plan.jobs import (
     preparing_group,
     preparing_resources,
@@ -20,7 +21,6 @@ from workflows.plan.jobs import (
     site_modules,
 )
 from workflows.plan.sources import source_digest
-from workflows.study.cases import answer_digest
 
 
 rule prepare_serial:
@@ -82,7 +82,7 @@ rule reference:
         run_seconds=ceil(plan.asked.study.limits.run_seconds),
     params:
         cases=lambda wildcards: plan.asked.study.source_of(wildcards.case),
-        answer=lambda wildcards: answer_digest(plan.asked.cases[wildcards.case]),
+        kept=lambda wildcards: str(kept_answer(plan, wildcards.case)),
         source=source_digest("reference"),
     message:
         "Checking {wildcards.case} before it is measured"
