@@ -135,7 +135,25 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
         "A block is one repetition of every point. In each block, Nodeworth runs all interconnects of a "
         "case, count and oversubscription level one after another, in random order. "
         f"Every point that was run has {span}{counted(most, 'valid block')}."
+        f"{_repeated_sentence(runs[runs['valid']])}"
         f"{_seed_sentence('random order and of the bootstrap', study)}"
+    )
+
+
+def _repeated_sentence(valid: pd.DataFrame) -> str:
+    """State how many points the user repeated apart from the other points; empty without such points."""
+    if "record" not in valid:
+        return ""
+    planned = valid["record"].astype("str").str.extract(r"/block-(\d+)-attempt-", expand=False)
+    runs = valid.assign(planned=planned).groupby([*POINT, "planned"], dropna=False).size()
+    is_repeated = runs.groupby(level=POINT, dropna=False).max() > 1
+    number = int(is_repeated.sum())
+    if number in (0, len(is_repeated)):
+        return ""
+    these = "this point" if number == 1 else "these points"
+    return (
+        f" The option --again repeated {counted(number, 'point')} without the others. The runs of {these} "
+        "are therefore from other times than the runs of the other points."
     )
 
 
