@@ -136,6 +136,18 @@ def run_study(
             f"--interconnects: lists interconnects, and does not choose those of {option}; to choose, "
             f"write a study with the key interconnects ({_page(option)})"
         )
+    tasks = {
+        "--command": command,
+        "--case": case,
+        "--compare": compare,
+        "--model": model,
+        "--interconnects": interconnects,
+        "--archive": archive,
+        "--check": check,
+        "--init": writes_site,
+    }
+    if len(given := [option for option, value in tasks.items() if value not in (None, False)]) > 1:
+        raise InputError(f"run-study: {' and '.join(given)}: only one of these options at a time")
     os.chdir(_made(here / results) if results else working_folder(here))
     if model:
         from workflows.replay.new_model import new_model  # the analysis takes a second to import
@@ -244,8 +256,13 @@ def _remove_unused(folder: Path) -> None:
 
 
 def _check_runs_here(option: str, options: tuple[str, ...], here: Path) -> None:
-    """Raise an `InputError` if the runs of an option that measures on this machine would be jobs."""
+    """Raise an `InputError` if the runs of an option would be jobs, or if a word is no option."""
     _, parsed = _parsed(Path("study.yaml"), options, here)
+    if options and not options[0].startswith("-"):
+        raise InputError(
+            f"run-study: {options[0]}: {option} takes one {option.removeprefix('--')} at a time, in quotes "
+            "if it contains blanks"
+        )
     if "cluster" in parse_config(parsed.config):
         raise InputError(
             f"{option}: measures on this machine, without --profile; on a cluster, write a study that names "

@@ -297,3 +297,26 @@ def test_a_missing_folder_is_named_where_the_user_typed_it(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     line = refusal(InputError, main, ["--compare", "results/before", "results/after"])
     assert line.startswith(f"--compare: {tmp_path}/results/before: no results of a study are there")
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        (
+            ["--case", "a.tpr", "--command", "date"],
+            "run-study: --command and --case: only one of these options at a time",
+        ),
+        (["--init", "--archive"], "run-study: --archive and --init: only one of these options at a time"),
+        (
+            ["--case", "a.tpr", "b.tpr", "c.tpr"],
+            "run-study: b.tpr: --case takes one case at a time, in quotes if it contains blanks",
+        ),
+        (
+            ["--command", "gmx", "mdrun"],
+            "run-study: mdrun: --command takes one command at a time, in quotes if it contains blanks",
+        ),
+    ],
+)
+def test_only_one_task_and_one_input_at_a_time(tmp_path, monkeypatch, typed, line):
+    monkeypatch.chdir(tmp_path)
+    assert refusal(InputError, main, typed) == line

@@ -195,3 +195,11 @@ def test_a_refused_input_of_the_option_case_names_the_option(tmp_path, monkeypat
     (tmp_path / "in.melt").write_text(f"{MELT}run 5\n")
     line = refusal(SystemExit, main, ["--case", "in.melt"])
     assert line.startswith(f"nodeworth: --case {tmp_path}/in.melt: needs exactly one run ")
+
+
+@pytest.mark.parametrize("name", ["x.nw", "in.x"])
+def test_a_binary_file_is_no_input(tmp_path, name):
+    (tmp_path / name).write_bytes(b"units lj\n" + bytes(range(256)) * 200)
+    given = Existing("x", tmp_path / name, None, False, Path("mine.yaml"))
+    line = refusal(InputError, make_case, given, tmp_path / "cases", False, 300)
+    assert line == f"mine.yaml: cases: path: {tmp_path}/{name}: is no text"

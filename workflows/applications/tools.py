@@ -87,8 +87,17 @@ def input_folders(folder: Path, left_out: Collection[str] = ()) -> Iterator[tupl
 
 
 def named_files(source: Path, name: str) -> dict[str, Path]:
-    """Return an input of a user under the name that runs read, and the files next to it that it names."""
-    words = set(source.read_text(errors="replace").split())
+    """Return an input of a user under the name that runs read, and the files next to it that it names.
+
+    Raises
+    ------
+    InputError
+        The input is no text.
+    """
+    content = source.read_bytes()
+    if b"\0" in content:
+        raise InputError(f"{source}: is no text")
+    words = set(content.decode(errors="replace").split())
     files = {word: source.parent / word for word in sorted(words) if not word.startswith(("/", ".."))}
     return {word: path for word, path in files.items() if path != source and path.is_file()} | {name: source}
 

@@ -103,7 +103,8 @@ def make_case(
     where = where or f"{given.file}: cases: path: {given.path}"
     accepting = application_of(given.path, where)
     app = application(accepting)
-    files = app.input_files(given.path)
+    with _errors_at(where, given.path):
+        files = app.input_files(given.path)
     folder = cases / accepting / given.name
     stamp = _stamp(given, files)
     with _alone(cases):
@@ -129,6 +130,16 @@ def make_case(
     return is_timed
 
 
+@contextlib.contextmanager
+def _errors_at(where: str, path: Path) -> Iterator[None]:
+    """Begin messages about an input with what names it, instead of its path."""
+    try:
+        yield
+    except InputError as error:
+        line = str(error).removeprefix(f"{path}: ").removeprefix(f"{path}/")
+        raise InputError(f"{where}: {line}") from None
+
+
 def _complete(
     app: Application,
     name: str,
@@ -140,11 +151,8 @@ def _complete(
     where: str,
 ) -> int | None:
     """Complete the copy and write its case.yaml; return the number of steps."""
-    try:
+    with _errors_at(where, given.path):
         adopted = app.adopt(given.path, copy, given.run_scripts, run_here)
-    except InputError as error:
-        line = str(error).removeprefix(f"{given.path}: ").removeprefix(f"{given.path}/")
-        raise InputError(f"{where}: {line}") from None
     if given.steps and adopted.steps_key is None:
         raise InputError(f"{where}: steps do not belong here, since the input has none")
     seconds, memory = adopted.serial_seconds, adopted.memory_MB
