@@ -49,7 +49,10 @@ def test_systems_are_compared_by_nodes(study_folder):
     assert "Verdicts of lammps reax assume that successive runs were at most moderately correlated" in report
     assert "as only 2.1 independent runs" in report
     assert "chance or correlated runs may explain the difference" in report
-    assert "3 of 8 comparisons with ParallelCluster and AKS in a placement group show which system" in report
+    assert (
+        "3 of 8 comparisons with a baseline (ParallelCluster or AKS in a placement group) show which system"
+        in report
+    )
     # All MiniFE runs of AKS without a placement group precede those with it, by four days.
     assert (
         "all runs of one interconnect came before all runs of the other interconnect. The imported" in report

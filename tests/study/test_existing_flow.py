@@ -240,7 +240,7 @@ def test_links_are_followed_or_refused_by_name(tutorial, adopt, tmp_path):
     assert (adopt(folder, run_here=False).folder / "0/U").read_bytes() == (tmp_path / "fields/U").read_bytes()
     (folder / "constant/lost").symlink_to("nowhere")
     line = refusal(InputError, adopt, folder, run_here=False)
-    assert line == f"{folder}/constant/lost: the link leads nowhere"
+    assert line == f"mine.yaml: cases: path: {folder}: constant/lost: the link leads nowhere"
     (folder / "constant/lost").unlink()
     (folder / "constant/loop").symlink_to(folder)
     line = refusal(InputError, adopt, folder, run_here=False)
