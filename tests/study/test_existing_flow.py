@@ -244,7 +244,9 @@ def test_links_are_followed_or_refused_by_name(tutorial, adopt, tmp_path):
     (folder / "constant/lost").unlink()
     (folder / "constant/loop").symlink_to(folder)
     line = refusal(InputError, adopt, folder, run_here=False)
-    assert line == f"{folder}/constant/loop: the link leads to a folder that holds it"
+    assert (
+        line == f"mine.yaml: cases: path: {folder}: constant/loop: the link leads to a folder that holds it"
+    )
 
 
 @pytest.mark.parametrize(
