@@ -35,7 +35,7 @@ limits: {run_seconds: 6}
 """
 LINE = (
     "rough guess, since no run was timed: melt takes about 15 s and 200 MB serially; to replace it, state "
-    "serial_seconds and memory_MB of the case; ./run-study --case PATH --dry-run measures the time without a cluster"
+    "serial_seconds and memory_MB of the case; ./run-study --case PATH --dry-run measures both without a cluster"
 )
 
 

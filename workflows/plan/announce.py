@@ -110,8 +110,12 @@ def announcement(plan: Plan) -> str:
         ]
         lines.append(
             f"rough guess, since no run was timed: {', '.join(guesses)}; to replace it, state serial_seconds "
-            "and memory_MB of the case; ./run-study --case PATH --dry-run measures the time without a cluster"
+            "and memory_MB of the case; ./run-study --case PATH --dry-run measures both without a cluster"
         )
+    stated = [given for given in study.existing.values() if given.serial_seconds is not None]
+    if plan.here.cluster and stated:
+        times = (f"{given.name} {duration(given.serial_seconds or 0)} serially" for given in stated)
+        lines.append(f"stated by the study: {', '.join(times)}")
     if plan.here.cluster and any(point.computing > 1 for point in design.points):
         lines.append(
             f"assumed: a parallel run takes {PARALLEL_LOSS:g} times as long as at ideal speedup, over every "

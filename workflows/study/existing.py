@@ -173,7 +173,8 @@ def _complete(
     seconds = given.serial_seconds or startup + each * (steps or 1)
     memory = given.memory_MB or memory
     if run_here and steps:
-        print(f"case {given.name}: {steps} steps per run, about {seconds:.3g} s serially", file=sys.stderr)
+        needs = f"about {seconds:.3g} s and {memory:.0f} MB serially"
+        print(f"case {given.name}: {steps} steps per run, {needs}", file=sys.stderr)
     _write_case(name, given, copy, adopted, steps, seconds, memory)
     return steps
 

@@ -37,7 +37,7 @@ from analysis.topics.quality.sentences import count_disturbed, mostly_disturbed
 from analysis.topics.topic import Headline, Page
 
 ROUNDED = "the difference lies within the rounding of the times"
-DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, and measuring this dependence takes {MANY} runs"
+DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, so a verdict needs {MANY} runs per point or a column block"
 ONE_FIRST = "all runs of one interconnect came before all runs of the other interconnect"
 WITHHELD = {INSEPARABLE: ONE_FIRST, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
 """Reasons for verdicts that replace a direction."""
