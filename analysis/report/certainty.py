@@ -220,7 +220,9 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
             text += f" The imported data{of_cases} have {data}. "
             if sort in CONDITIONS_IF_CORRELATED and correlated.intersection(of_sort):
                 text += f"Verdicts{of_cases} assume that {CONDITIONS_IF_CORRELATED[sort]}. "
-                text += f"Intervals of {labels.speedup}{of_cases} assume independent runs."
+                text += (
+                    f"Intervals of {labels.speedup}, cost and saved nodes{of_cases} assume independent runs."
+                )
             else:
                 text += f"Verdicts and intervals{of_cases} assume that {condition}."
     return text

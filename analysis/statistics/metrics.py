@@ -85,7 +85,7 @@ def serial_fraction(
     denominator = (1 - 1 / c) - ratio * (1 - 1 / c0)
     with np.errstate(divide="ignore", invalid="ignore"):
         fraction = (ratio / c0 - 1 / c) / denominator
-    return np.where((c > c0) & (denominator != 0), fraction, np.nan)
+    return np.where((c > c0) & (denominator > 0), fraction, np.nan)
 
 
 def rate(work: ArrayLike, seconds: ArrayLike) -> Floats:

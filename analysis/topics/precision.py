@@ -58,7 +58,8 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
     DataFrame
         One row per comparison that more blocks can make more precise. There are no rows of simulated
         comparisons, since bands do not narrow, and of comparisons that time and interconnect explain equally
-        well. If a comparison has no interval, ``reached`` is false and ``blocks_wanted`` is empty.
+        well. If a comparison has no interval, ``reached`` is false and ``blocks_wanted`` is empty. It is also
+        empty for unpaired comparisons whose intervals allow for correlated runs.
     """
     is_simulated = improvement["kind"].str.contains("simulated")
     is_inseparable = improvement["verdict"].eq(INSEPARABLE).fillna(False)
@@ -67,6 +68,9 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
     blocks = improvement["blocks"].astype(float)
     estimate = np.ceil(blocks * (half_width / target_percent) ** 2 - 1e-9).clip(lower=1)
     estimate = np.fmax(estimate, improvement["blocks_needed"].astype(float)).where(half_width.notna())
+    # The width of such intervals falls faster than 1 / sqrt(n), since it allows for a correlation.
+    allows_for_correlation = ~improvement["paired"].astype(bool) & improvement["lag_one_correlation"].notna()
+    estimate = estimate.mask(allows_for_correlation)
     table = improvement.assign(
         half_width_percent=half_width,
         target_percent=float(target_percent),

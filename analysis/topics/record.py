@@ -26,7 +26,7 @@ STRONG_WORDS = (
     "Scaling is strong: the problem size is the same at all counts. Speedup is the time of the "
     "reference run divided by the time of the point. A point is a case over an interconnect at a process "
     "count. Efficiency is speedup × cores of the reference / cores of the point. "
-    "The serial fraction is the Karp-Flatt metric."
+    "The serial fraction is the Karp-Flatt metric, extended to references on several cores."
 )
 WEAK_WORDS = (
     "Scaling is weak: the problem size grows with the processes. Efficiency is the time of the "

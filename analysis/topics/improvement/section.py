@@ -62,6 +62,8 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         caption += f" Brackets contain {labels.intervals(improvement)}."
     if improvement["p_adjusted"].notna().any():
         caption += " p is the p-value after Holm's correction."
+        if (~improvement["paired"].astype(bool) & improvement["lag_one_correlation"].notna()).any():
+            caption += " For runs that may be correlated, p allows for this correlation, as the intervals do."
     if has_same_computing:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))
     if is_simultaneous:

@@ -11,6 +11,9 @@ from analysis.statistics import Floats
 STEP = 0.25
 """Least excess of the time over the prediction from smaller sizes that marks a protocol switch (a share)."""
 
+BEND = 0.05
+"""Least excess of this time over the straight line through the neighbouring sizes (a share)."""
+
 DROP = 0.1
 """Least share by which a message is quicker than the next smaller size where a quicker protocol begins."""
 
@@ -108,7 +111,9 @@ def protocol_switches(sizes: Floats, latency: Floats) -> tuple[int, ...]:
     """Find the sizes at which the time of a message jumps, because another protocol takes over.
 
     The expected time at a size is extrapolated linearly from the two next smaller sizes. A size is a switch
-    if its time is more than `STEP` above the expected time.
+    if its time is more than `STEP` above the expected time, and more than `BEND` above the straight line
+    through its neighbours. The second condition excludes a size after a transition, at which the next
+    smaller size already belongs to the new protocol.
 
     Parameters
     ----------
@@ -126,7 +131,12 @@ def protocol_switches(sizes: Floats, latency: Floats) -> tuple[int, ...]:
         slope = max((latency[second] - latency[first]) / (sizes[second] - sizes[first]), 0.0)
         expected = latency[second] + slope * (sizes[index] - sizes[second])
         jumped_before = bool(switches) and switches[-1] == int(sizes[second])
-        if not jumped_before and latency[index] > (1 + STEP) * expected:
+        between = -np.inf  # the last size has no larger neighbour
+        if index + 1 < len(sizes):
+            ends = [second, index + 1]
+            between = np.interp(sizes[index], sizes[ends], latency[ends])
+        is_above = latency[index] > max((1 + STEP) * expected, (1 + BEND) * between)
+        if not jumped_before and is_above:
             switches.append(int(sizes[index]))
     return tuple(switches)
 

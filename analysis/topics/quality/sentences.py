@@ -171,7 +171,7 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     if outliers.empty:
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
     outliers = outliers.assign(name=run_names(repetitions))
-    farthest = max(as_lines(outliers), key=lambda line: abs(line["relative_seconds"] - 1))
+    farthest = max(as_lines(outliers), key=lambda line: abs(math.log(line["relative_seconds"])))
     deviation = 100 * (farthest["relative_seconds"] - 1)
     side = f"{formats.percent(abs(deviation))} {'above' if deviation > 0 else 'below'}"
     verb, which = "are outliers", f"Of all outliers, run “{farthest['name']}” deviates most"
@@ -430,7 +430,7 @@ def precision_sentences(precision: pd.DataFrame, has_measured: bool = True) -> l
         else f"{they} wider than {target}."
     )
     beyond = wide["blocks_wanted"] > MOST_TIMES * wide["blocks"]
-    if not (within := wide[~beyond]).empty:
+    if not (within := wide[~beyond & wide["blocks_wanted"].notna()]).empty:
         estimates = within["blocks_wanted"]
         needed = formats.spanned(formats.whole(estimates.min()), formats.whole(estimates.max()))
         present = sorted({int(blocks) for blocks in within["blocks"].dropna()})

@@ -44,8 +44,9 @@ from analysis.topics.topic import Context, CurveSet
 
 DEADLINE, BUDGET, SAME_SPEED, SAME_COST = "deadline", "budget", "same speed", "same cost"
 LAST = "more nodes were not measured"
+ONLY = "no other number of nodes was measured"
 """Note on a choice of the largest measured number of nodes: more nodes were not measured."""
-NOT_MET = {True: "not reached at any measured number of nodes", False: "every measured run costs more"}
+NOT_MET = {True: "every measured median time is longer", False: "every measured median cost is higher"}
 """Note on a system without a choice, by whether the question states a time."""
 _CHOSEN = [f"{name}{end}" for name in ("nodes", "seconds", "cost") for end in ("", "_low", "_high")]
 _CURVE = {**CURVE_COLUMNS, "processes_per_node": POSITIVE}
@@ -313,5 +314,5 @@ def _choice(system: System, question: Question, currency: str, level: float) -> 
         **with_ends("nodes", chosen, *interval_of_draws(np.concatenate(drawn), level)),
         **with_ends("seconds", 1 / chosen_rate, *interval_of_draws(1 / chosen_draws, level)),
         **with_ends("cost", cost(chosen, chosen_rate, price.price), *interval_of_draws(costs, level)),
-        "note": LAST if chosen == nodes[-1] else None,
+        "note": ONLY if len(nodes) == 1 else LAST if chosen == nodes[-1] else None,
     }

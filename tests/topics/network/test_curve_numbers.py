@@ -102,3 +102,10 @@ def test_two_curves_overtake_each_other_in_turn(steps, other):
     sizes, first, second = np.arange(count), np.array(steps[:count]), np.array(other[:count])
     up, down = faster_from(sizes, first, sizes, second), faster_from(sizes, second, sizes, first)
     assert abs(len(up) - len(down)) <= 1 and not set(up) & set(down)
+
+
+def test_a_size_after_a_transition_is_no_switch():
+    """Published for EKS: the new protocol is a straight line from 256 KiB on; 128 KiB lies above the old line."""
+    sizes = 2.0 ** np.arange(15, 22)
+    times = np.array([22.785, 25.965, 67.68, 81.455, 142.295, 264.345, 509.065])
+    assert protocol_switches(sizes, times) == (2**17,)
