@@ -150,14 +150,16 @@ def _superlinear_note(scaling: pd.DataFrame, content: Content) -> str:
     efficiency = formats.percent_with_interval(PERCENT * value, PERCENT * low, PERCENT * high)
     labels, reference = content.labels, line["reference_interconnect"]
     which = f"{labels.curve(line)} with {counts_of(line['unit'], line[line['unit']])}"
-    which += f" in {labels.case(line['case'])}" if scaling["case"].nunique() > 1 else ""
+    if scaling["case"].nunique() > 1:
+        which += f", in case “{labels.case(line['case'])}”"
+    highest_efficiency = f"The highest efficiency is {efficiency}: {which}."
     if is_missing(reference) or reference == line["interconnect"]:
         return (
-            f"{which} has the highest efficiency: {efficiency}. Efficiency above 100{formats.THIN}% is "
+            f"{highest_efficiency} Efficiency above 100{formats.THIN}% is "
             "superlinear speedup. A frequent cause is that the data of each process fit its cache."
         )
     return (
-        f"{which} has the highest efficiency: {efficiency}. The reference of this "
+        f"{highest_efficiency} The reference of this "
         f"efficiency is {_reference_run(line, content.labels)}. The efficiency therefore includes the "
         "difference between the two interconnects."
     )

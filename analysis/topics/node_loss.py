@@ -230,14 +230,16 @@ def node_loss(content: Content) -> Section | None:
     ]
     method = (
         "Nodeworth ran each traced rank again in two ways: alone, and together with other ranks of its "
-        "node. “Memory” is the additional computing time of a rank while other ranks of its node compute. "
-        "“Waiting” is the time that ranks wait for each other. Nodeworth computes this time in a replay of "
-        "the trace in which messages take no time. “Work” compares the CPU time of all ranks, timed alone, "
-        "with the CPU time of the serial run. “Communication” is the rest. These four percentages add up to "
-        f"{WHOLE}. “Bandwidth at most” is an upper bound of the loss that memory bandwidth can cause. It "
-        f"assumes that all computing waits for memory, so it may exceed {WHOLE}. Nodeworth measured this "
-        "bandwidth with STREAM triad on one core and on several cores. Brackets account for the interval of "
-        "the efficiency and the uncertainty bands of the traces. File tables/node_loss.csv has the factors."
+        "node. “Memory” is the additional computing time of a rank while other ranks of its node compute."
+        " “Waiting” is the time that ranks wait for each other. Nodeworth computes this time in a replay "
+        "of the trace in which messages take no time. “Work” compares the CPU time of all ranks, timed "
+        "alone, with the CPU time of the serial run. “Communication” is the rest, which includes time "
+        "that the trace does not record. In the table, these four parts are percentages of the loss, "
+        f"which add up to {WHOLE}. “Bandwidth at most” is an upper bound of the loss that memory bandwidth"
+        f" can cause. It assumes that all computing waits for memory, so it may exceed {WHOLE}. Nodeworth "
+        "measured this bandwidth with STREAM triad on one core and on several cores. Brackets account for"
+        " the interval of the efficiency and the uncertainty bands of the traces. File "
+        "tables/node_loss.csv has the factors."
     )
     caption = (
         "Causes of the loss of efficiency inside a node. The efficiency is the product of four factors, one "

@@ -74,7 +74,10 @@ ENDS = {
     ),
     "stops": ("peaks before its largest count", "peak before their largest counts"),
     "rises": ("still rises at its largest count", "still rise at their largest counts"),
-    "unsure": ("may still rise at its largest count", "may still rise at their largest counts"),
+    "unsure": (
+        "shows neither a rise nor a fall at its largest count",
+        "show neither a rise nor a fall at their largest counts",
+    ),
     "falls": (
         "seems to peak before its largest count, but its runs are too few or too noisy to show a peak",
         "seem to peak before their largest counts, but their runs are too few or too noisy to show peaks",
@@ -231,7 +234,7 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
         "", f"other {labels.speedup} curve", [_end_in_words(line, first) for line in as_lines(unnamed)]
     )
     elsewhere = [(line, contest) for contest in others for line in as_lines(contest.peaks)]
-    place = f"In {_other_places(first, others, labels)}, "
+    place = f"{_other_places(first, others, labels)}, "
     text += _count_ends(
         place, f"{labels.speedup} curve", [_end_in_words(line, contest) for line, contest in elsewhere]
     )
@@ -239,11 +242,11 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
 
 
 def _other_places(first: Contest, others: Sequence[Contest], labels: Labels) -> str:
-    """Name the only case of the other contests; return words for several cases or other kinds of runs."""
+    """Name the place of the other contests: one case, several cases, or curves of any case and kind."""
     cases = {contest.case for contest in others}
     if first.case in cases:
-        return "other results"
-    return labels.case(*cases) if len(cases) == 1 else "the other cases"
+        return "Among all other curves"
+    return f"In {labels.case(*cases) if len(cases) == 1 else 'the other cases'}"
 
 
 def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, int], list[Line]]:

@@ -35,8 +35,8 @@ WEAK_WORDS = (
     "reference."
 )
 ALONE_WORDS = (
-    "The bootstrap draws runs at random. If imported runs have no blocks, the bootstrap draws the runs of "
-    f"each point separately from other points. The bootstrap needs at least {FEWEST_ALONE} runs per point. "
+    "The bootstrap draws runs at random. If imported runs have no blocks, the bootstrap draws runs for "
+    f"each point independently. The bootstrap needs at least {FEWEST_ALONE} runs per point. "
     "A test used artificial data with a known true value. With 4 runs per point, 92 to "
     "95\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value. With 5 to 10 runs per point, 96 "
     "to 98\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value."

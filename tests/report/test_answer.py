@@ -134,9 +134,9 @@ class TestDuct:
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
             "Which is faster: in duct, InfiniBand (pub) is not clearly faster or slower than GigE (pub) at 16 "
-            "processes, where this baseline is fastest. Reason: the band includes both directions. If computing "
+            "processes, where GigE (pub) is fastest. Reason: the band includes both directions. If computing "
             "takes equally long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where "
-            "this baseline is fastest."
+            "GigE (pub) is fastest."
         )
         undecided = find_contests(
             {
@@ -420,7 +420,7 @@ class TestSeveralCases:
         sentences = self.faster(**slower)
         assert sentences == (
             "Which is faster: InfiniBand is 90 % faster than GigE in duct, 1 of the 2 measured cases, at 16 "
-            "processes, where this baseline is fastest (one run each)."
+            "processes, where GigE is fastest (one run each)."
         )
 
 
@@ -505,7 +505,7 @@ class TestUnsureTops:
             "speedup 8.00 [8.00, 8.00]. c reaches its highest speedup with 4 processes, but larger counts may be as "
             "fast: 3.20 [3.20, 3.20]. It is undecided whether the speedup of b still rises at 8 processes, the "
             "largest count of this interconnect: speedup 3.22 [3.14, 3.27]. In other, 1 speedup curve still rises at "
-            "its largest count. 1 speedup curve may still rise at its largest count. 1 speedup "
+            "its largest count. 1 speedup curve shows neither a rise nor a fall at its largest count. 1 speedup "
             "curve seems to peak before its largest count, but its runs are too few or too noisy to show a peak."
         )
 

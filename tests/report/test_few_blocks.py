@@ -74,7 +74,7 @@ def page_one(*groups):
 
 @pytest.mark.parametrize(
     ("noise", "sentence"),
-    [(0.01, "a with 2 processes has the highest efficiency: 108 % [107, 109]. "), (0.2, None)],
+    [(0.01, "The highest efficiency is 108 % [107, 109]: a with 2 processes. "), (0.2, None)],
 )
 def test_an_efficiency_above_one_has_its_interval(noise, sentence):
     factors, others = (tuple(1 + noise * part for part in parts) for parts in

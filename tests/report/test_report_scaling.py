@@ -159,7 +159,7 @@ class TestEfficiencyAboveTheIdeal:
         """28 s on 4 of the slow one over 5.6 s on 16 of the swift one: 5 times as fast on 4 times the cores."""
         notes = self.notes(slow={4: 28.0, 8: 16.0, 16: 10.0}, swift={4: 23.0, 8: 11.6, 16: 5.6})
         assert (
-            "swift with 16 processes has the highest efficiency: 125 % [125, 125]. The reference of this efficiency is "
+            "The highest efficiency is 125 % [125, 125]: swift with 16 processes. The reference of this efficiency is "
             "slow with 4 processes. The efficiency therefore includes" in notes
         )
         assert "cache" not in notes
@@ -167,6 +167,6 @@ class TestEfficiencyAboveTheIdeal:
     def test_caches_explain_it_over_one_interconnect(self):
         notes = self.notes(slow={4: 28.0, 8: 11.2}, swift={4: 28.0, 8: 14.0})
         assert (
-            "slow with 8 processes has the highest efficiency: 125 % [125, 125]. Efficiency above 100 % is superlinear "
+            "The highest efficiency is 125 % [125, 125]: slow with 8 processes. Efficiency above 100 % is superlinear "
             "speedup. A frequent cause is that the data of each process fit its cache." in notes
         )

@@ -160,7 +160,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         if len(lines) == 1:
             case, why = labels.case(lines[0]["case"]), _why_undecided(rows)
             open_pair = f"{labels.compared(lines[0])} is not clearly faster or slower than {baseline}"
-            single.append(f"in {case}, {open_pair} {_at(lines)}. Reason: {why}")
+            single.append(f"in {case}, {open_pair} {_at(lines, baseline)}. Reason: {why}")
         else:
             why = f"in {_cases(rows['case'], facts)}. Reason: {_why_undecided(rows)}"
             undecided.setdefault(why, []).append(baseline)
@@ -300,7 +300,7 @@ def _fastest_over(
     if untested:
         remarks.append("one run each" if untested == len(best_lines) else f"{untested} of them one run each")
     percent = percents(line["improvement_percent"] for line in best_lines)
-    text = f"{best} is {percent} {word} than {baseline}{place} {_at(best_lines)}"
+    text = f"{best} is {percent} {word} than {baseline}{place} {_at(best_lines, baseline)}"
     text += f" ({', '.join(remarks)})" if remarks else ""
     if not by_name:
         return text
@@ -314,14 +314,14 @@ def _fastest_over(
     return f"{text}. {counted(len(by_name), 'other interconnect')} are {others} {word} than {baseline}"
 
 
-def _at(lines: Sequence[Line]) -> str:
-    """Write the counts of comparisons, as the best counts of their baseline if they are."""
+def _at(lines: Sequence[Line], baseline: str) -> str:
+    """Write the counts of comparisons with a baseline, as its best counts if they are."""
     at_best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
     counts = {line["at_processes"] for line in lines}
     if len(counts) > 1:
-        at_peaks = "at the counts where this baseline is fastest"
+        at_peaks = f"at the counts where {baseline} is fastest"
         return at_peaks if at_best else "at the counts that the tables name"
-    best = ", where this baseline is fastest" if at_best else ""
+    best = f", where {baseline} is fastest" if at_best else ""
     return f"at {counts_of(lines[0]['unit'], *counts)}{best}"
 
 

@@ -38,8 +38,8 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     caption = (
         f"Price of an interconnect in {currency} against the number of nodes. The price includes adapters, "
         "switches and cables. Bars are published price ranges for one number of nodes. Bands are published "
-        "price ranges that do not depend on the number of nodes. For a computed price, Nodeworth adds the "
-        "prices of all parts of a switch tree."
+        "price ranges that do not depend on the number of nodes. Lines without marks are computed prices: "
+        "Nodeworth adds the prices of all adapters, switches and cables of a tree of switches."
     )
     inches = HEIGHT + LINE_HEIGHT * math.ceil(len(offers) / COLUMNS)
     alt = f"Price per node and total price in {currency} against nodes, by interconnect."

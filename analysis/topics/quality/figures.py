@@ -112,7 +112,7 @@ def _hover_text(point: Line) -> str:
 
 def _caption(spreads: pd.DataFrame, limit: float) -> str:
     text = (
-        "Run-to-run spread of the block times of each point, in percent. Spread is the relative standard "
+        "Run-to-run spread of the times of each point, in percent. Spread is the relative standard "
         "deviation, estimated from the median absolute deviation."
     )
     beyond = int((spreads["spread_percent"] > limit).sum())

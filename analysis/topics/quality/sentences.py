@@ -380,14 +380,12 @@ def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
     if widened.empty:
         return []
     intervals = "interval" if len(widened) == 1 else "intervals"
-    least, most = (
-        formats.number(limit, 2)
-        for limit in (widened["effective_blocks"].min(), widened["effective_blocks"].max())
-    )
+    first = widened.loc[widened["effective_blocks"].idxmin()]
     return [
         f"Successive imported times may be correlated. Nodeworth therefore widens the {intervals} of "
-        f"{counted(len(widened), 'unpaired comparison')}: it counts the runs of an interconnect as only "
-        f"{formats.spanned(least, most)} independent runs."
+        f"{counted(len(widened), 'unpaired comparison')}: it counts, for example, "
+        f"{counted(int(first['blocks']), 'run')} as only {formats.number(first['effective_blocks'], 2)} "
+        "independent runs."
     ]
 
 

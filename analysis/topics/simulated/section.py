@@ -204,7 +204,8 @@ def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labe
     caption = (
         "Each row shows the one-way times at a message size of a fitted ping-pong curve. “Given” times come "
         "from the curve. “Replayed” times come from the model. For column “Error if left out”, Nodeworth "
-        "predicts a time from the two neighbouring sizes. The first and the last size of each MPI protocol "
+        "predicts the given time of a row from the rows of the two neighbouring sizes. "
+        "The first and the last size of each MPI protocol "
         f"have a dash ({MISSING}), because a neighbour is missing."
     )
     fields = [
