@@ -123,8 +123,8 @@ class TestDuct:
     def test_single_runs_have_a_direction_and_a_warning(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where this baseline "
-            "is fastest (one run each)."
+            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where GigE "
+            "(pub) is fastest (one run each)."
         )
         assert "chance may explain the difference" in certainty.how_sure(duct[0], duct[1], contests, Facts())
 
