@@ -269,7 +269,7 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     smaller = f"{labels.baseline(line)} with {counts_of(contest.unit, nearly[contest.unit])}"
     return (
         f"{text}. The {labels.speedup} of {smaller} is only {less} below the highest {labels.speedup} of "
-        f"{labels.baseline(line)}. {labels.compared(line)} saves {savings[0]} at the speed of {smaller}"
+        f"{labels.baseline(line)}. At the speed of {smaller}, {labels.compared(line)} saves {savings[0]}"
     )
 
 

@@ -81,7 +81,7 @@ class TestDuct:
         sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
         assert sentences.endswith(
             ". The speedup of GigE (pub) with 8 processes is only 7.7 % below the highest speedup of GigE (pub). "
-            f"InfiniBand (pub) saves {saving} at the speed of GigE (pub) with 8 processes."
+            f"At the speed of GigE (pub) with 8 processes, InfiniBand (pub) saves {saving}."
         )
 
     def test_where_more_processes_stop_paying(self, duct):
