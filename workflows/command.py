@@ -147,7 +147,7 @@ def run_study(
         "--init": writes_site,
     }
     if len(given := [option for option, value in tasks.items() if value not in (None, False)]) > 1:
-        raise InputError(f"run-study: {' and '.join(given)}: only one of these options at a time")
+        raise InputError(f"run-study: {' and '.join(given)} cannot be combined")
     os.chdir(_made(here / results) if results else working_folder(here))
     if model:
         from workflows.replay.new_model import new_model  # the analysis takes a second to import
@@ -256,12 +256,12 @@ def _remove_unused(folder: Path) -> None:
 
 
 def _check_runs_here(option: str, options: tuple[str, ...], here: Path) -> None:
-    """Raise an `InputError` if the runs of an option would be jobs, or if a word is no option."""
+    """Raise an `InputError` if runs of an option would be jobs, or if a word follows that is no option."""
     _, parsed = _parsed(Path("study.yaml"), options, here)
     if options and not options[0].startswith("-"):
         raise InputError(
-            f"run-study: {options[0]}: {option} takes one {option.removeprefix('--')} at a time, in quotes "
-            "if it contains blanks"
+            f"run-study: {options[0]}: unexpected word; {option} takes a single {option.removeprefix('--')}; "
+            "put quotes around words with blanks"
         )
     if "cluster" in parse_config(parsed.config):
         raise InputError(
@@ -473,7 +473,7 @@ def _run(parser: Any, arguments: Any) -> NoReturn:
 
 
 def _path(name: str, here: Path) -> Path:
-    """A path as the user typed it, unless it exists only below the project's folder."""
+    """Return the typed path. If it exists only in the project's folder, return the path there."""
     return ROOT / name if (ROOT / name).exists() and not (here / name).exists() else here / name
 
 

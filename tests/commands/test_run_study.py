@@ -304,16 +304,17 @@ def test_a_missing_folder_is_named_where_the_user_typed_it(tmp_path, monkeypatch
     [
         (
             ["--case", "a.tpr", "--command", "date"],
-            "run-study: --command and --case: only one of these options at a time",
+            "run-study: --command and --case cannot be combined",
         ),
-        (["--init", "--archive"], "run-study: --archive and --init: only one of these options at a time"),
+        (["--init", "--archive"], "run-study: --archive and --init cannot be combined"),
         (
             ["--case", "a.tpr", "b.tpr", "c.tpr"],
-            "run-study: b.tpr: --case takes one case at a time, in quotes if it contains blanks",
+            "run-study: b.tpr: unexpected word; --case takes a single case; put quotes around words with blanks",
         ),
         (
             ["--command", "gmx", "mdrun"],
-            "run-study: mdrun: --command takes one command at a time, in quotes if it contains blanks",
+            "run-study: mdrun: unexpected word; --command takes a single command; put quotes around words with "
+            "blanks",
         ),
     ],
 )

@@ -98,7 +98,7 @@ def test_only_runs_that_still_count_are_counted(study):
     plan = make_plan(study)
     recorded(plan)
     assert "; 2 recorded in " in announcement(plan) and (
-        state_of(plan) == "1 of 1 block recorded, tables and report are not finished"
+        state_of(plan) == "1 of 1 block recorded; tables and report are not finished"
     )
     record_requests(replace(plan, requested=reruns(plan, "faulty/serial")))
     assert "; 1 recorded in " in announcement(plan)

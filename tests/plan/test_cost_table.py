@@ -32,11 +32,11 @@ def test_core_hours_by_hand(plan_of):
     6 x 19.7 x 2 / 3600 = 0.066 core hours, and 12 x 10.2 x 4 / 3600 = 0.136.
     """
     assert cost_table(plan_of(STUDY)) == [
-        "  case         processes  runs  nodes of a job  minutes of a job  core hours of whole nodes",
-        "  sedan-80k            1     6               1                 8                      0.066",
-        "  sedan-80k            4    12               2                 8                       0.14",
-        "  sedan-smoke          1     6               1                 8                     0.0043",
-        "  sedan-smoke          4    12               2                 8                      0.013",
+        "  case         processes  runs  nodes per job  walltime (min)  core hours of whole nodes",
+        "  sedan-80k            1     6              1               8                      0.066",
+        "  sedan-80k            4    12              2               8                       0.14",
+        "  sedan-smoke          1     6              1               8                     0.0043",
+        "  sedan-smoke          4    12              2               8                      0.013",
     ]
 
 
@@ -60,7 +60,7 @@ def test_dry_runs_and_refused_studies_show_the_table(plan_of, capsys, is_dry_run
         announce(plan, is_dry_run)
     assert (
         capsys.readouterr().err.count(
-            "  case         processes  runs  nodes of a job  minutes of a job  core hours of whole nodes\n"
+            "  case         processes  runs  nodes per job  walltime (min)  core hours of whole nodes\n"
         )
         == shown
     )

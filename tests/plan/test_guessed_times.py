@@ -33,10 +33,7 @@ interconnects: [ucx_tcp]
 processes: [1, 2]
 limits: {run_seconds: 6}
 """
-LINE = (
-    "rough guess, since no run was timed: melt takes about 15 s and 200 MB serially; to replace it, state "
-    "serial_seconds and memory_MB of the case; ./run-study --case PATH --dry-run measures both without a cluster"
-)
+LINE = "rough guess of time and memory of a serial run, since no run was timed: melt about 15 s and 200 MB"
 
 
 def guesses(plan):
@@ -50,7 +47,7 @@ def test_a_case_by_path_that_never_ran_is_a_guess(tmp_path, monkeypatch):
     assert guesses(plan) == [LINE]
     check_run_times(plan)  # beyond the limit, but only a guess
     (line,) = [line for line in announcement(plan).splitlines() if "limits.run_seconds" in line]
-    assert line.startswith("melt on 1, 2 processes: the longest run takes about 16 s (a guess), above ")
+    assert line.startswith("the longest run of melt (1, 2 processes) takes about 16 s (a guess), above ")
 
 
 def test_a_stated_time_is_no_guess(tmp_path, monkeypatch):

@@ -38,11 +38,11 @@ def limit_lines(plan):
 def test_a_serial_run_beyond_the_limit_is_announced_and_refused(plan_of):
     """The sedan takes 1100 s on one core; runs end after 300 s by default."""
     plan = plan_of(STUDY)
-    line = "sedan on 1 process: the longest run takes about 18 min, above limits.run_seconds 300: Nodeworth stops such runs"
+    line = "the longest run of sedan (1 process) takes about 18 min, above limits.run_seconds 300: Nodeworth stops such runs"
     assert limit_lines(plan) == [f"{line}; raise the limit or make the case smaller"]
     assert refusal(InputError, check_run_times, plan) == (
-        f"{plan.asked.study.file}: limits.run_seconds: 300 is too little: sedan on 1 process: the longest run takes "
-        "about 18 min; raise it, or make the case smaller"
+        f"{plan.asked.study.file}: limits.run_seconds: 300 is too little: the longest run of sedan (1 process) takes "
+        "about 18 min; raise the limit, or make the case smaller"
     )
 
 
@@ -50,9 +50,9 @@ def test_counts_beyond_the_limit_share_a_line(plan_of):
     """On 4 cores at half of the perfect speedup: 1100 s x 2 / 4 = 550 s; on 8 cores 275 s."""
     plan = plan_of(STUDY.replace("[1]", "[1, 4, 8]"))
     (line,) = limit_lines(plan)
-    assert line.startswith("sedan on 1, 4 processes: the longest run takes about 18 min, above ")
+    assert line.startswith("the longest run of sedan (1, 4 processes) takes about 18 min, above ")
     assert line.endswith("; raise the limit or make the case smaller")  # the answer needs a serial run, too
-    assert "sedan on 1, 4 processes: the longest run takes" in refusal(InputError, check_run_times, plan)
+    assert "the longest run of sedan (1, 4 processes) takes" in refusal(InputError, check_run_times, plan)
 
 
 def test_the_serial_run_that_gives_the_answer_counts_too(plan_of):
@@ -75,7 +75,7 @@ def test_counts_of_a_case_with_a_golden_answer_may_be_left_out(plan_of):
     study = STUDY.replace("[1]", "[1, 2]").replace("[sedan]", "[sedan-80k]").replace("{", "{run_seconds: 8, ")
     (line,) = limit_lines(plan_of(study))
     assert line.startswith(
-        "sedan-80k on 1, 2 processes: the longest run takes about 20 s, above limits.run_seconds 8"
+        "the longest run of sedan-80k (1, 2 processes) takes about 20 s, above limits.run_seconds 8"
     )
     assert line.endswith("; raise the limit or leave out the counts")
 
@@ -117,7 +117,7 @@ def test_a_guessed_time_is_a_warning_only(tmp_path, monkeypatch):
     plan = make_plan(tmp_path / "guessed.yaml")
     (line,) = limit_lines(plan)
     assert line.startswith(
-        "true on 1 process: the longest run takes about 11 s (a guess), above limits.run_seconds 1"
+        "the longest run of true (1 process) takes about 11 s (a guess), above limits.run_seconds 1"
     )
     check_run_times(plan)
 
@@ -137,6 +137,6 @@ def test_recorded_runs_below_half_a_second_are_named(plan_of):
         )
         write_record(path, run)
     assert short_lines(plan) == [
-        "short runs: a run of sedan-80k takes about 0.31 s, so start-up and noise matter: state more steps or a "
+        "short runs: a run of sedan-80k takes about 0.31 s, so start-up and noise matter: use more steps or a "
         "larger size, so that runs take at least 10 s"
     ]

@@ -69,7 +69,7 @@ def state_of(plan: Plan) -> str:
     runs = f" and {counted(further, 'further run')}" if further else ""
     state = f"{blocks - len(incomplete)} of {counted(blocks, 'block')}{runs} recorded"
     if not incomplete:
-        return f"{state}, tables and report are not finished"
+        return f"{state}; tables and report are not finished"
     if not (paths.partial / FACTS).exists():
         return state
     reported = read_facts(paths.partial / FACTS).study.blocks_recorded

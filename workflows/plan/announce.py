@@ -16,6 +16,7 @@ from workflows.paths import StudyPaths
 from workflows.plan import files
 from workflows.plan.cost_table import cost_table
 from workflows.plan.design import (
+    OVERHEAD_SECONDS,
     PARALLEL_LOSS,
     Cost,
     describe,
@@ -104,22 +105,22 @@ def announcement(plan: Plan) -> str:
         lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
     if asked.never_run:
         guesses = [
-            f"{name} takes {duration(asked.cases[name].serial_seconds)} and "
-            f"{asked.cases[name].memory_MB:.0f} MB serially"
+            f"{name} {duration(asked.cases[name].serial_seconds)} and {asked.cases[name].memory_MB:.0f} MB"
             for name in sorted(asked.never_run)
         ]
-        lines.append(
-            f"rough guess, since no run was timed: {', '.join(guesses)}; to replace it, state serial_seconds "
-            "and memory_MB of the case; ./run-study --case PATH --dry-run measures both without a cluster"
-        )
+        lines += [
+            f"rough guess of time and memory of a serial run, since no run was timed: {', '.join(guesses)}",
+            "to measure both, type on a machine without a queue: ./run-study --case PATH --steps N "
+            "--dry-run; then state both in the study as serial_seconds and memory_MB of the case",
+        ]
     stated = [given for given in study.existing.values() if given.serial_seconds is not None]
     if plan.here.cluster and stated:
         times = (f"{given.name} {duration(given.serial_seconds or 0)} serially" for given in stated)
-        lines.append(f"stated by the study: {', '.join(times)}")
+        lines.append(f"time stated in the study: {', '.join(times)}")
     if plan.here.cluster and any(point.computing > 1 for point in design.points):
         lines.append(
-            f"assumed: a parallel run takes {PARALLEL_LOSS:g} times as long as at ideal speedup, over every "
-            "interconnect"
+            f"assumed for every interconnect: a parallel run takes {PARALLEL_LOSS:g} times as long as at "
+            f"ideal speedup, plus {OVERHEAD_SECONDS:g} s to start"
         )
     lines += run_time_lines(plan)
     lines += check_time_lines(plan) if missing else []
@@ -159,7 +160,7 @@ def _separate_kinds(plan: Plan) -> list[str]:
 
 
 def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
-    """Return a line with what changed after recorded runs, which then no longer count.
+    """Return a line that names the changes after which recorded runs no longer count.
 
     Points with a run of the present version are left out: an earlier command announced their change, or the
     user undid it.
@@ -326,8 +327,8 @@ def _parts_of_cases(plan: Plan) -> list[str]:
     """Return a line for each requested part of a case, since comparisons use only runs made together."""
     return [
         f"--again {request.what} repeats only some interconnects or counts of {request.what.split('/')[0]}: "
-        "comparisons of interconnects use only runs that were made together, and speedups then rest on runs "
-        "of different times; for equal conditions, repeat the whole case"
+        "comparisons use only runs that were made together, and speedups mix earlier and later runs; to "
+        "avoid both effects, repeat the whole case"
         for request in plan.requested
         if "/" in request.what
     ]

@@ -1,4 +1,4 @@
-"""Table of the expected core hours, and on a cluster the jobs, of a study by case and process count."""
+"""Table of expected core hours by case and process count. On a cluster, it also shows the jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_ROWS = 10
 def cost_table(plan: Plan) -> list[str]:
     """Return the lines of the table; empty if all runs belong to a single case and process count.
 
-    If runs are made in jobs, the table also has the nodes and the walltime of each job.
+    If runs are made in jobs, the table also shows the most nodes and the longest walltime of a row's jobs.
 
     The rows are in the order of the study. If there are more than `MOST_ROWS`, the most expensive come first.
     """
@@ -39,7 +39,7 @@ def cost_table(plan: Plan) -> list[str]:
         )
         for (case, processes), cost in rows[:MOST_ROWS]
     ]
-    of_jobs = ("nodes of a job", "minutes of a job") if requests else ()
+    of_jobs = ("nodes per job", "walltime (min)") if requests else ()
     table = [("case", "processes", "runs", *of_jobs, design.core_hours_unit), *cells]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [

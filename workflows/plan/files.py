@@ -52,7 +52,7 @@ def cases(points: Iterable[Point]) -> list[str]:
 def kept_answer(plan: Plan, case: str) -> Path:
     """Return the file that keeps the expected answer of the present version of a case.
 
-    After an undone edit, Nodeworth thus needs no second serial run.
+    If the user undoes an edit, Nodeworth finds the earlier answer, and makes no second serial run.
     """
     version = (
         plan.asked.case_digests[case],

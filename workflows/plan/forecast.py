@@ -116,7 +116,7 @@ def forecast_lines(forecast: Forecast, cluster: Cluster, core_hours_of_runs: flo
     hours = (
         f"core hours{whole}: about {runs} in runs (only these count against limits.core_hours of the study)"
     )
-    # Runs that exceed the walltimes go on in further jobs.
+    # Runs that exceed the walltimes continue in further jobs, so this number is too small.
     is_bound = forecast.core_hours >= core_hours_of_runs
     lines.append(f"{hours}; {most} if every job took its whole walltime" if is_bound else hours)
     return lines + [f"{cluster.file}: {warning}" for warning in _warnings(forecast, cluster)]

@@ -60,7 +60,7 @@ def long_runs(plan: Plan) -> list[LongRuns]:
         if points := too_long.get(name):
             counts = sorted({point.processes for point in points})
             noun = "process" if counts == [1] else "processes"
-            what = f"{name} on {', '.join(map(str, counts))} {noun}: the longest run"
+            what = f"the longest run of {name} ({', '.join(map(str, counts))} {noun})"
             longest = max(expected_seconds(point, case) for point in points)
             remedy = "leave out the count" if len(counts) == 1 else "leave out the counts"
             remedy = "make the case smaller" if is_answer_too_long else remedy
@@ -105,12 +105,12 @@ def check_run_times(plan: Plan) -> None:
         if runs.seconds >= REFUSED_FACTOR * limit and not runs.is_guess:
             raise InputError(
                 f"{study.file}: limits.run_seconds: {limit:g} is too little: {runs.what} takes "
-                f"{duration(runs.seconds)}; raise it, or {runs.remedy}"
+                f"{duration(runs.seconds)}; raise the limit, or {runs.remedy}"
             )
 
 
 def check_time_lines(plan: Plan) -> list[str]:
-    """Return a line with the cases whose checks before the first run take time, and with this time.
+    """Return a line with the time of the checks before the first run, and with their cases.
 
     The runs of a check solve the whole case: serially, and once for each variant, on one core.
     """
@@ -121,7 +121,8 @@ def check_time_lines(plan: Plan) -> list[str]:
             seconds[name] = (1 + len(application(case.application).variants(case))) * case.serial_seconds
     if not seconds or plan.here.cluster:
         return []
-    return [f"before the first run: checks of {', '.join(seconds)}, {duration(sum(seconds.values()))} more"]
+    total = duration(sum(seconds.values()))
+    return [f"checks before the first run take {total} in addition: {', '.join(seconds)}"]
 
 
 SHORT_SECONDS = 0.5
@@ -149,7 +150,7 @@ def short_run_lines(plan: Plan) -> list[str]:
             )
             lines.append(
                 f"short runs: a run of {name} takes about {seconds:.2g} s, so start-up and noise matter: "
-                f"state {more}, so that runs take at least 10 s"
+                f"use {more}, so that runs take at least 10 s"
             )
     return lines
 

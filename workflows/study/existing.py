@@ -132,7 +132,7 @@ def make_case(
 
 @contextlib.contextmanager
 def _errors_at(where: str, path: Path) -> Iterator[None]:
-    """Begin messages about an input with what names it, instead of its path."""
+    """Replace the path at the start of a message about an input by `where`."""
     try:
         yield
     except InputError as error:
@@ -154,13 +154,13 @@ def _complete(
     with _errors_at(where, given.path):
         adopted = app.adopt(given.path, copy, given.run_scripts, run_here)
     if given.steps and adopted.steps_key is None:
-        raise InputError(f"{where}: steps do not belong here, since the input has none")
+        raise InputError(f"{where}: remove steps: this input has no number of steps")
     seconds, memory = adopted.serial_seconds, adopted.memory_MB
     _write_case(name, given, copy, adopted, steps or adopted.steps, seconds, memory)
     if run_here:
         print(
-            f"case {given.name}: a short serial run of {given.path} measures its time "
-            f"(at most {limit_seconds:g} s)",
+            f"case {given.name}: short serial runs measure time and memory of {given.path} "
+            f"(at most {limit_seconds:g} s each)",
             file=sys.stderr,
         )
         case = load_case(given.name, copy.parents[1])

@@ -208,7 +208,7 @@ def digest(interconnect: Interconnect) -> str:
 
 
 def _that_changes_runs(simulate: dict[str, Any]) -> dict[str, Any]:
-    """Return section ``simulate`` without its source and the path of its curve, whose content counts."""
+    """Return section ``simulate`` without the source and the path of the curve, which change no run."""
     curve = simulate.get("curve", {})
     without_source = {key: value for key, value in simulate.items() if key != "source"}
     return without_source | {"curve": {key: value for key, value in curve.items() if key != "file"}}
