@@ -11,7 +11,7 @@ from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
-from analysis.runs.frames import Line, as_float, as_lines, percent_interval
+from analysis.runs.frames import Line, as_lines, percent_interval
 from analysis.runs.runs import DISTURBED_CORES, timed_rows
 from analysis.runs.settings import SHORT_SECONDS_OF_USERS, SIZE_OF_USERS
 from analysis.topics.quality.tables import (
@@ -380,11 +380,10 @@ def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
     if widened.empty:
         return []
     intervals = "interval" if len(widened) == 1 else "intervals"
-    first = min(as_lines(widened), key=lambda line: as_float(line["effective_blocks"]))
+    least = formats.number(float(widened["effective_blocks"].min()), 2)
     return [
         f"Successive imported times may be correlated. Nodeworth therefore widens the {intervals} of "
-        f"{counted(len(widened), 'unpaired comparison')}: it counts, for example, "
-        f"{counted(int(first['blocks']), 'run')} as only {formats.number(first['effective_blocks'], 2)} "
+        f"{counted(len(widened), 'unpaired comparison')}, as if an interconnect had as few as {least} "
         "independent runs."
     ]
 
