@@ -118,6 +118,10 @@ class ClusterFolder:
             time.sleep(0.2)
         return result
 
+    def until_completed(self, number: str, seconds: float):
+        """Wait until a job has ended well: its files are complete."""
+        self.until(lambda: f"{number.strip()} COMPLETED" in self.queue(), seconds)
+
     def queue(self) -> str:
         return self.slurm.ask("squeue", "--states=all", "--format=%A %T %r %N %k")
 

@@ -52,8 +52,7 @@ def folders(slurm, tmp_path_factory):
         if way == "jobs":
             folder.run_well(target=TARGET)
         else:
-            folder.allocate(target=TARGET, nodes=2, time=10)
-            folder.until((folder.folder / TARGET).exists, 240)
+            folder.until_completed(folder.allocate(target=TARGET, nodes=2, time=10), 240)
         made[way] = folder
     return made
 
