@@ -240,6 +240,11 @@ def has_single_value(line: Line) -> bool:
     return "a single value" in str(line["verdict"])
 
 
+def allows_for_correlation(line: Line) -> bool:
+    """Return whether interval and test of a comparison allow for correlated runs: only if it is unpaired."""
+    return not line["paired"] and not is_missing(line["lag_one_correlation"])
+
+
 def count_interconnects(contests: Sequence[Contest]) -> int:
     """Count the interconnects of contests; with fewer than two, nothing can be compared."""
     return len({name for contest in contests for name in contest.peaks["interconnect"]})

@@ -17,6 +17,7 @@ from analysis.curves.outcomes import (
 from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
+    allows_for_correlation,
     direction,
     direction_with_same_computing,
     has_single_value,
@@ -60,7 +61,7 @@ CONDITIONS_IF_CORRELATED = {
         "alternated"
     ),
 }
-"""Assumptions of verdicts whose intervals are wider because successive runs may be correlated."""
+"""Assumptions of comparisons whose intervals allow for correlated runs."""
 SINGLE_RUN = (
     "rests on a single run of an interconnect, so chance may explain the difference",
     "each rest on a single run of an interconnect, so chance may explain the differences",
@@ -197,11 +198,7 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
     If the study has several sorts, each sentence names its cases.
     """
     cases = {line["case"] for line in comparisons}
-    correlated = {
-        line["case"]
-        for line in comparisons
-        if not line["paired"] and not is_missing(line["lag_one_correlation"])
-    }
+    correlated = {line["case"] for line in comparisons if allows_for_correlation(line)}
     if "origin" not in runs:
         return ""
     imported = runs["origin"] == "import"
@@ -219,10 +216,8 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
             of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, of_sort), 'case')}"
             text += f" The imported data{of_cases} have {data}. "
             if sort in CONDITIONS_IF_CORRELATED and correlated.intersection(of_sort):
-                text += f"Verdicts{of_cases} assume that {CONDITIONS_IF_CORRELATED[sort]}. "
-                text += (
-                    f"Intervals of {labels.speedup}, cost and saved nodes{of_cases} assume independent runs."
-                )
+                text += f"Comparisons{of_cases} assume that {CONDITIONS_IF_CORRELATED[sort]}. "
+                text += f"All other intervals{of_cases} assume independent runs."
             else:
                 text += f"Verdicts and intervals{of_cases} assume that {condition}."
     return text

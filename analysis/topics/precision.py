@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.curves.outcomes import INSEPARABLE
+from analysis.presentation.contests import allows_for_correlation
 from analysis.runs.columns import (
     COUNT,
     FLAG,
@@ -20,6 +21,7 @@ from analysis.runs.columns import (
     validated,
     with_descriptions,
 )
+from analysis.runs.frames import as_lines
 from analysis.topics.topic import Topic
 
 PRECISION = table_schema(
@@ -68,9 +70,9 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
     blocks = improvement["blocks"].astype(float)
     estimate = np.ceil(blocks * (half_width / target_percent) ** 2 - 1e-9).clip(lower=1)
     estimate = np.fmax(estimate, improvement["blocks_needed"].astype(float)).where(half_width.notna())
-    # The width of such intervals falls faster than 1 / sqrt(n), since it allows for a correlation.
-    allows_for_correlation = ~improvement["paired"].astype(bool) & improvement["lag_one_correlation"].notna()
-    estimate = estimate.mask(allows_for_correlation)
+    # Intervals that allow for a correlation narrow faster than 1 / sqrt(n).
+    narrow_faster = [allows_for_correlation(line) for line in as_lines(improvement)]
+    estimate = estimate.mask(np.array(narrow_faster, bool))
     table = improvement.assign(
         half_width_percent=half_width,
         target_percent=float(target_percent),

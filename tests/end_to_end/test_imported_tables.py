@@ -54,7 +54,7 @@ def test_runs_one_after_the_other_have_no_interval_on_page_one(tmp_path):
 def test_other_tables_give_no_direction(tmp_path, name, verdict, data):
     line, report = imported(tmp_path, name)
     assert re.search(
-        f"The imported data {data}. Verdicts (and intervals )?assume that",
+        f"The imported data {data}. (Verdicts and intervals|Comparisons) assume that",
         sentences_of(part(report, "answer")),
     )
     assert line["verdict"] == verdict

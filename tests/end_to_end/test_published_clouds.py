@@ -46,8 +46,10 @@ def test_systems_are_compared_by_nodes(study_folder):
     assert "ran on the same type of node: hpc6a.48xlarge. Interconnects, software or" in report
     assert "Nodes, interconnects or software may explain differences in speed" in report
     # Two points of six runs cannot show whether runs are independent, so Nodeworth assumes a correlation.
-    assert "Verdicts of lammps reax assume that successive runs were at most moderately correlated" in report
-    assert "Intervals of speedup, cost and saved nodes of lammps reax assume independent runs" in report
+    assert (
+        "Comparisons of lammps reax assume that successive runs were at most moderately correlated" in report
+    )
+    assert "All other intervals of lammps reax assume independent runs" in report
     assert "times as many blocks" not in report  # the intervals would narrow faster than 1 / sqrt(n)
     assert "as if an interconnect had as few as 2.1 independent runs" in report
     assert "chance or correlated runs may explain the difference" in report

@@ -9,11 +9,12 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, paragraph, section
 from analysis.presentation.content import Content
+from analysis.presentation.contests import allows_for_correlation
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts, verdict, with_levels
 from analysis.presentation.sentences import bound, units_of
-from analysis.runs.frames import Line, is_missing, percent_interval
+from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
 from analysis.topics.improvement.sentences import not_compared, system_sentences
 
 MEANS = {"geometric": "Geometric", "plain": "Plain", "weighted": "By the weights of the mix"}
@@ -62,7 +63,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         caption += f" Brackets contain {labels.intervals(improvement)}."
     if improvement["p_adjusted"].notna().any():
         caption += " p is the p-value after Holm's correction."
-        if (~improvement["paired"].astype(bool) & improvement["lag_one_correlation"].notna()).any():
+        if any(map(allows_for_correlation, as_lines(improvement))):
             caption += " For runs that may be correlated, p allows for this correlation, as the intervals do."
     if has_same_computing:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))

@@ -20,6 +20,7 @@ from analysis.presentation import formats
 from analysis.presentation.content import Content
 from analysis.presentation.contests import (
     Contest,
+    allows_for_correlation,
     count_interconnects,
     direction,
     direction_with_same_computing,
@@ -29,7 +30,7 @@ from analysis.presentation.formats import MOST, counted, joined, listed, named_o
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
-from analysis.runs.frames import BASELINE, Line, as_lines, is_missing, percent_interval
+from analysis.runs.frames import BASELINE, Line, as_lines, percent_interval
 from analysis.runs.kinds import side
 from analysis.runs.settings import NODES
 from analysis.statistics.dependence import MANY
@@ -86,8 +87,7 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             sentence = f"It is undecided whether {' or '.join(names)} is faster."
             sentence += f" The estimated difference in speed is {percent} for {other}."
             if line["best_low"] * line["best_high"] > 0:
-                may_be_correlated = not line["paired"] and not is_missing(line["lag_one_correlation"])
-                reason = "chance or correlated runs" if may_be_correlated else "chance"
+                reason = "chance or correlated runs" if allows_for_correlation(line) else "chance"
                 sentence += (
                     f" The interval excludes 0, but {reason} may explain the difference after Holm's "
                     "correction for several tests."

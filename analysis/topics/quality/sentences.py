@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.presentation import formats
+from analysis.presentation.contests import allows_for_correlation
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
-from analysis.runs.frames import Line, as_lines, percent_interval
+from analysis.runs.frames import Line, as_float, as_lines, percent_interval
 from analysis.runs.runs import DISTURBED_CORES, timed_rows
 from analysis.runs.settings import SHORT_SECONDS_OF_USERS, SIZE_OF_USERS
 from analysis.topics.quality.tables import (
@@ -376,11 +377,11 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
 
 def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
     """Count unpaired comparisons with wider intervals because imported times depend on earlier times."""
-    widened = improvement[~improvement["paired"] & improvement["lag_one_correlation"].notna()]
-    if widened.empty:
+    widened = [line for line in as_lines(improvement) if allows_for_correlation(line)]
+    if not widened:
         return []
     intervals = "interval" if len(widened) == 1 else "intervals"
-    least = formats.number(float(widened["effective_blocks"].min()), 2)
+    least = formats.number(min(as_float(line["effective_blocks"]) for line in widened), 2)
     return [
         f"Successive imported times may be correlated. Nodeworth therefore widens the {intervals} of "
         f"{counted(len(widened), 'unpaired comparison')}, as if an interconnect had as few as {least} "
