@@ -33,7 +33,7 @@ from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, r
 from analysis.runs.kinds import side
 from analysis.runs.runs import DISTURBED_CORES
 from analysis.topics.improvement.sentences import ONE_FIRST, WITHHELD, none_compared
-from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed
+from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed, count_drifting
 
 ORIGINS = {
     "measured": "",
@@ -135,9 +135,11 @@ def how_sure_in_short(
     if disturbed:
         of_runs = f"{formats.whole(disturbed)} of {counted(observed, 'valid run')}"
         text += f". Other programs disturbed {of_runs}"
-    if drift is not None and (number := int(drift["distinguishable"].fillna(False).sum())):
-        verb = "drifts" if number == 1 else "drift"
-        text += f". The time at {number} of {counted(len(drift), 'point')} {verb} during the study"
+    drifting, tested = (0, 0) if drift is None else count_drifting(drift)
+    if drifting:
+        times_of = "time" if drifting == 1 else "times"
+        verb = "drifts" if drifting == 1 else "drift"
+        text += f". The {times_of} of {drifting} of {counted(tested, 'tested point')} {verb} during the study"
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:

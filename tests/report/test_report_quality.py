@@ -6,9 +6,11 @@ import pytest
 from report_parts import blocks, cells, part, plain, sentences_of
 from synthetic_study import make_facts, make_runs, make_whole_study
 
+from analysis.presentation.contests import find_contests
 from analysis.presentation.labels import Labels
 from analysis.presentation.style import FigureLabels
 from analysis.report import make_report
+from analysis.report.certainty import how_sure_in_short
 from analysis.runs.runs import complete_runs
 from analysis.topics.order import order_figure, ordered_runs
 from analysis.topics.quality.figures import spread_figure
@@ -92,12 +94,15 @@ class TestDrift:
         runs = steady()
         rows = runs_of("loopback", runs)
         runs.loc[rows, "seconds"] *= 1 + 0.05 * runs.loc[rows, "block"]
-        _, tables, facts = make_whole_study(runs)
+        whole, tables, facts = make_whole_study(runs)
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
         assert text.startswith(
             "1 of 14 points drifts from the first block to the last. The test is Kendall's"
         )
         assert "The largest drift is at Duct elbow, TCP loopback, 2 processes: +" in text
+        contests = find_contests(tables, [])
+        page_one = plain(how_sure_in_short(whole, contests, Labels(facts), drift=tables["drift"]))
+        assert ". The time of 1 of 14 tested points drifts during the study. " in page_one
 
     def test_no_drift_is_reported_with_the_largest_change(self):
         _, tables, facts = make_whole_study(steady())

@@ -235,6 +235,12 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     ]
 
 
+def count_drifting(drift: pd.DataFrame) -> tuple[int, int]:
+    """Count the points whose times drift, and the tested points."""
+    tested = drift[drift["p_adjusted"].notna()]
+    return int(tested["distinguishable"].sum()), len(tested)
+
+
 def _others_in(rows: pd.DataFrame, table: str) -> str:
     """Name the table with all rows if a sentence names only the first of them."""
     return f" File tables/{table}.csv has all points." if len(rows) > 1 else ""
