@@ -21,6 +21,8 @@ from analysis.runs.frames import CURVE, Line, as_float, as_lines, is_missing, ro
 from analysis.runs.kinds import side
 from analysis.topics.improvement.sentences import WITHHELD
 
+ONE_RUN = "a single run"
+"""Remark on a comparison of which an interconnect has only one run."""
 PAIR = [*CURVE, "baseline_interconnect"]
 
 
@@ -55,7 +57,7 @@ class Contrast:
     def remark(self) -> str:
         """State what the comparison rests on, unless it rests on a test."""
         if has_single_value(self.comparison):
-            return "one run each"
+            return ONE_RUN
         return "simulated" if "simulated" in str(self.comparison["kind"]) else ""
 
 
@@ -90,7 +92,7 @@ def _rank(contrast: Contrast) -> tuple[bool, bool, bool, float, float]:
     word, saving = contrast.direction, contrast.equivalent
     size = abs(as_float(contrast.comparison["improvement_percent"]))
     saved = as_float(saving["processes_saved"]) if saving else 0.0
-    return word is not None, contrast.remark != "one run each", word == "faster", saved, size
+    return word is not None, contrast.remark != ONE_RUN, word == "faster", saved, size
 
 
 def _number_of_points(comparison: Line, contest: Contest) -> tuple[int, int]:

@@ -164,7 +164,7 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
 
 
 def _kind_of(line: Line, contrast: Contrast) -> str:
-    """Name the kinds of a comparison, and add that it rests on one run each."""
+    """Name the kinds of a comparison, and add that it rests on a single run."""
     kinds = dict.fromkeys(str(line["kind"]).split("/"))
     text = " and ".join(kinds)
     return f"{text}, {contrast.remark}" if contrast.remark not in ("", "simulated") else text

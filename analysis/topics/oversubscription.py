@@ -171,7 +171,7 @@ def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
             clauses.append(f"it is undecided whether {level} processes per core pay")
             continue
         single = all(has_single_value(line) for line in lines if direction(line))
-        basis = ", from one run each" if single else ""
+        basis = ", from a single run" if single else ""
         comparisons = counted(len(lines), "comparison")
         for word, values in gains_by_direction.items():
             which = f"{len(values)} of {comparisons}"

@@ -124,7 +124,7 @@ class TestDuct:
         contests = find_contests(duct[1], [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
             "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where GigE "
-            "(pub) is fastest (one run each)."
+            "(pub) is fastest (a single run)."
         )
         assert "chance may explain the difference" in certainty.how_sure(duct[0], duct[1], contests, Facts())
 
@@ -420,7 +420,7 @@ class TestSeveralCases:
         sentences = self.faster(**slower)
         assert sentences == (
             "Which is faster: InfiniBand is 90 % faster than GigE in duct, 1 of the 2 measured cases, at 16 "
-            "processes, where GigE is fastest (one run each)."
+            "processes, where GigE is fastest (a single run)."
         )
 
 
@@ -452,10 +452,10 @@ def test_advice_for_one_case_is_not_given_for_all():
 
 
 def test_single_runs_do_not_show_that_oversubscription_pays():
-    """Two processes a core gain 10 / 8 - 1 on the same core, by one run each and by six blocks."""
+    """Two processes a core gain 10 / 8 - 1 on the same core, by a single run and by six blocks."""
     for blocks, expected in (
-        ((1.0,), "What pays: 2 processes per core are 25 % faster at equal cores in the only comparison, from one run "
-         "each."),
+        ((1.0,), "What pays: 2 processes per core are 25 % faster at equal cores in the only comparison, from a single "
+         "run."),
         (FACTORS, "What pays: 2 processes per core are 25 % faster at equal cores in the only comparison."),
     ):  # fmt: skip
         runs = runs_table(

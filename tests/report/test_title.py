@@ -130,9 +130,9 @@ def test_a_faster_baseline_needs_fewer_for_the_best_of_the_other():
     assert slow[5].startswith("16, baseline 9 [")
 
 
-def test_one_run_each_is_stated_in_the_title():
+def test_a_single_run_is_stated_in_the_title():
     report = report_of({"slow": SLOW, "swift": SWIFT})
-    assert plain(report["result"]).endswith(" matches slow with 16 processes (one run each)")
+    assert plain(report["result"]).endswith(" matches slow with 16 processes (a single run)")
 
 
 @pytest.mark.parametrize(

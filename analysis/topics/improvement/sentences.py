@@ -298,7 +298,8 @@ def _fastest_over(
             place = f" in {len(best_lines)} of the {all_cases}"
     untested = sum(map(has_single_value, best_lines))
     if untested:
-        remarks.append("one run each" if untested == len(best_lines) else f"{untested} of them one run each")
+        single = "a single run"
+        remarks.append(single if untested == len(best_lines) else f"{untested} of them from {single}")
     percent = percents(line["improvement_percent"] for line in best_lines)
     text = f"{best} is {percent} {word} than {baseline}{place} {_at(best_lines, baseline)}"
     text += f" ({', '.join(remarks)})" if remarks else ""
