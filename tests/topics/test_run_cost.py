@@ -480,3 +480,14 @@ def test_a_damaged_book_is_refused_in_one_line(tmp_path, lines, message):
     (tmp_path / "book.csv").write_text(HEADER + lines)
     line = refusal(TableError, read_node_hours, tmp_path / "book.csv")
     assert message in line and str(tmp_path / "book.csv") in line
+
+
+def test_an_answer_names_its_only_count_and_an_overlap_with_the_second():
+    """Swift ran only on 4 nodes: 10 s at 2 to 4 USD cost 0.022 to 0.044 USD, slow 20 s on 4 nodes 0.022 USD."""
+    runs = two_systems()
+    runs = runs[(runs["interconnect"] == "slow") | (runs["nodes"] == 4)]
+    text = sentences_of(run_cost_section(report(runs, RANGED, deadlines=(20.0, 12.0))))
+    assert "The second cheapest system is swift." in text
+    assert "The intervals of the two costs overlap." in text
+    assert "swift has the cheapest run in at most 12 s." in text
+    assert "swift has valid runs only on 4 nodes." in text and "on more than 4 nodes" not in text

@@ -15,7 +15,7 @@ from analysis.presentation.formats import SPACE, counted
 from analysis.presentation.labels import Labels
 from analysis.runs.frames import Line, as_lines, interval, is_missing
 from analysis.topics.money.sentences import money, priced
-from analysis.topics.run_cost.tables import BUDGET, DEADLINE, LAST, SAME_SPEED
+from analysis.topics.run_cost.tables import BUDGET, DEADLINE, LAST, ONLY, SAME_SPEED
 
 QUESTION = ["case", "compared_kinds", "question", "value", "of_system"]
 """Columns that identify a question of the table ``run_choices``."""
@@ -59,16 +59,19 @@ def extremes(costs: pd.DataFrame, labels: Labels) -> list[str]:
             if (cheapest["interconnect"], cheapest["nodes"]) == (fastest["interconnect"], fastest["nodes"]):
                 sentences.append(f"{text} and the shortest median time. {_run(cheapest)}.")
                 continue
-            largest = rows.loc[rows["interconnect"] == fastest["interconnect"], "nodes"].max()
-            last = f" {_is_largest(fastest, labels)}" if fastest["nodes"] == largest else ""
+            nodes = rows.loc[rows["interconnect"] == fastest["interconnect"], "nodes"]
+            last = (
+                _end_of_runs(fastest, labels, nodes.nunique() == 1) if fastest["nodes"] == nodes.max() else ""
+            )
             rival = f"{on_nodes(fastest, labels)} has the shortest median time. {_run(fastest)}."
             sentences.append(f"{text}. {_run(cheapest)}. {rival}{last}")
     return sentences
 
 
-def _is_largest(line: Line, labels: Labels) -> str:
-    """State that a row has the largest number of nodes of its system."""
-    return f"{labels.curve(line)} has no valid run on more than {counted(int(line['nodes']), 'node')}."
+def _end_of_runs(line: Line, labels: Labels, is_only: bool) -> str:
+    """State, after a space, that a row has the largest or the only number of nodes of its system."""
+    runs = "valid runs only on" if is_only else "no valid run on more than"
+    return f" {labels.curve(line)} has {runs} {counted(int(line['nodes']), 'node')}."
 
 
 def _run(line: Line) -> str:
@@ -98,8 +101,8 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
     rank = "cheapest" if in_time else "fastest"
     within = "in" if in_time else "for"
     text = f"{labels.curve(best)} has the {rank} run {within} at most {limit}. This run {_detail(best)}."
-    if best["note"] == LAST:
-        text += f" {_is_largest(best, labels)}"
+    if best["note"] in (LAST, ONLY):
+        text += _end_of_runs(best, labels, best["note"] == ONLY)
     reached = [line for line in others if not is_missing(line["seconds"])]
     if reached:
         second = reached[0]
@@ -114,7 +117,7 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
 
 
 def _detail(line: Line) -> str:
-    """Write the nodes, cost and time of a choice, with their intervals. The last sentence lacks its stop."""
+    """Write the nodes, cost and time of a choice, with their intervals, without the last full stop."""
     cost = f"{money(line['cost'])}{cost_interval(line)}{SPACE}{line['currency']}"
     verb = "needs" if line["question"] == DEADLINE else "uses"
     return f"{verb} {needed_nodes(line)} and costs {cost}. Its {time_of_choice(line, 'is')}"

@@ -44,8 +44,9 @@ from analysis.topics.topic import Context, CurveSet
 
 DEADLINE, BUDGET, SAME_SPEED, SAME_COST = "deadline", "budget", "same speed", "same cost"
 LAST = "more nodes were not measured"
+"""Note on a choice of the largest of several measured numbers of nodes."""
 ONLY = "no other number of nodes was measured"
-"""Note on a choice of the largest measured number of nodes: more nodes were not measured."""
+"""Note on a choice of a system with a single measured number of nodes."""
 NOT_MET = {True: "every measured median time is longer", False: "every measured median cost is higher"}
 """Note on a system without a choice, by whether the question states a time."""
 _CHOSEN = [f"{name}{end}" for name in ("nodes", "seconds", "cost") for end in ("", "_low", "_high")]
