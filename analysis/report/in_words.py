@@ -155,11 +155,10 @@ def _superlinear_note(scaling: pd.DataFrame, content: Content) -> str:
     highest_efficiency = f"The highest efficiency is {efficiency}: {which}."
     if is_missing(reference) or reference == line["interconnect"]:
         return (
-            f"{highest_efficiency} Efficiency above 100{formats.THIN}% is "
-            "superlinear speedup. A frequent cause is that the data of each process fit its cache."
+            f"{highest_efficiency} Efficiency above 100{formats.THIN}% is superlinear speedup. A frequent "
+            "cause is that the data of each process fit its cache."
         )
     return (
-        f"{highest_efficiency} The reference of this "
-        f"efficiency is {_reference_run(line, content.labels)}. The efficiency therefore includes the "
-        "difference between the two interconnects."
+        f"{highest_efficiency} The reference of this efficiency is {_reference_run(line, labels)}. The "
+        "efficiency therefore includes the difference between the two interconnects."
     )

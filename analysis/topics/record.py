@@ -152,8 +152,8 @@ def _repeated_sentence(valid: pd.DataFrame) -> str:
         return ""
     these = "this point" if number == 1 else "these points"
     return (
-        f" The option --again repeated {counted(number, 'point')} without the others. The runs of {these} "
-        "are therefore from other times than the runs of the other points."
+        f" The option --again repeated {counted(number, 'point')} without the others. Some runs of {these} "
+        "were therefore not made together with runs of the other points."
     )
 
 

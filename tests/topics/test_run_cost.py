@@ -483,7 +483,7 @@ def test_a_damaged_book_is_refused_in_one_line(tmp_path, lines, message):
 
 
 def test_an_answer_names_its_only_count_and_an_overlap_with_the_second():
-    """Swift ran only on 4 nodes: 10 s at 2 to 4 USD cost 0.022 to 0.044 USD, slow 20 s on 4 nodes 0.022 USD."""
+    """Swift ran only on 4 nodes: 10 s at 2 to 4 USD cost 0.022 to 0.044 USD. Slow costs 0.022 USD."""
     runs = two_systems()
     runs = runs[(runs["interconnect"] == "slow") | (runs["nodes"] == 4)]
     text = sentences_of(run_cost_section(report(runs, RANGED, deadlines=(20.0, 12.0))))

@@ -74,8 +74,8 @@ def _advice_blocks(content: Content, advice: pd.DataFrame) -> list[Block]:
             "all combinations of process counts and concurrent jobs. File tables/advice.csv has the "
             "recommended combination for each goal."
             + (
-                " For curves with at least "
-                f"{FEWEST} blocks, this file also has the combinations that may be as good."
+                f" For curves with at least {FEWEST} blocks, this file also has the combinations that may be "
+                "as good."
                 if some_unknown
                 else ""
             )
