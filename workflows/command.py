@@ -188,14 +188,14 @@ def run_study(
     elif command is not None:
         from workflows.plan.command_study import command_study
 
-        _check_runs_here("--command", words, here)
+        _check_options_of_input("--command", words, here)
         _start_written(command_study(command, time, processes, name, here), words, here, again)
     elif case is not None:
         from workflows.plan.case_study import case_study
 
         if time:
             raise InputError("--time: belongs to --command")
-        _check_runs_here("--case", words, here)
+        _check_options_of_input("--case", words, here)
         _start_written(case_study(case, processes, steps, run_scripts, here, name), words, here, again)
     elif steps or run_scripts:
         raise InputError("--steps, --run-scripts: belong to --case")
@@ -255,7 +255,7 @@ def _remove_unused(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check_runs_here(option: str, options: tuple[str, ...], here: Path) -> None:
+def _check_options_of_input(option: str, options: tuple[str, ...], here: Path) -> None:
     """Raise an `InputError` if runs of an option would be jobs, or if a word follows that is no option."""
     _, parsed = _parsed(Path("study.yaml"), options, here)
     if options and not options[0].startswith("-"):

@@ -76,6 +76,16 @@ def test_limits_that_are_met_are_named(plan_of):
     ]
 
 
+def test_walltimes_below_the_expected_time_are_no_bound(plan_of):
+    """Runs that exceed their jobs continue in further jobs, which the sum of walltimes lacks."""
+    plan = plan_of()
+    expected = forecast(plan).core_hours + 1
+    (line,) = [
+        line for line in forecast_lines(forecast(plan), plan.here.cluster, expected) if "core hours" in line
+    ]
+    assert line.endswith("(only these count against limits.core_hours of the study)")
+
+
 def test_limits_that_are_not_met_are_not(plan_of):
     assert len(lines(plan_of("limits: {submitted_jobs: 13, cores: 4, core_hours: 3}\n"))) == 3
 

@@ -57,6 +57,10 @@ def test_a_stated_time_is_no_guess(tmp_path, monkeypatch):
     plan = plan_on_cluster(tmp_path, study=stated)
     case = plan.asked.cases["melt"]
     assert guesses(plan) == [] and (case.serial_seconds, case.memory_MB) == (40, 700)
+    lines = announcement(plan).splitlines()
+    assert "time stated in the study: melt about 40 s serially" in lines
+    # 2 x 40 / 2 + 0.7 = 40.7 s on two processes
+    assert any("2 times as long as at ideal speedup, plus 0.7 s to start" in line for line in lines)
 
 
 def test_a_case_by_path_with_a_trial_run_is_none(tmp_path, monkeypatch):

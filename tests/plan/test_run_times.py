@@ -1,18 +1,24 @@
 """Runs that a study expects to exceed its time limit are named, and refused, before they start."""
 
 import json
+import re
+import shutil
 from functools import partial
 
 import pytest
 from cluster_plans import plan_on_cluster
 from refused import refusal
 from small_records import record
+from study_files import study_file
 
 from workflows.domain import InputError
+from workflows.paths import ROOT
+from workflows.plan import files
 from workflows.plan.announce import announcement
+from workflows.plan.design import duration
 from workflows.plan.plan import make_plan
 from workflows.plan.records import write_record
-from workflows.plan.run_times import check_run_times
+from workflows.plan.run_times import check_run_times, check_time_lines
 
 STUDY = """
 name: sedans
@@ -140,3 +146,20 @@ def test_recorded_runs_below_half_a_second_are_named(plan_of):
         "short runs: a run of sedan-80k takes about 0.31 s, so start-up and noise matter: use more steps or a "
         "larger size, so that runs take at least 10 s"
     ]
+
+
+def test_checks_of_a_case_without_a_stated_answer_are_announced_until_they_are_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    case = tmp_path / "cases/command/harmonic"
+    shutil.copytree(ROOT / "tests/cases/command/harmonic", case)
+    (case / "case.yaml").write_text(re.sub("golden: .*", "", (case / "case.yaml").read_text()))
+    study = "name: checked\ncases_folder: cases\ncases: [harmonic-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
+    plan = make_plan(study_file(tmp_path, study))
+    seconds = duration(plan.asked.cases["harmonic-smoke"].serial_seconds)
+    assert check_time_lines(plan) == [
+        f"checks before the first run take {seconds} in addition: harmonic-smoke"
+    ]
+    kept = files.kept_answer(plan, "harmonic-smoke")
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    assert check_time_lines(plan) == []

@@ -44,6 +44,12 @@ def test_serial_fraction_needs_more_cores_than_the_reference():
     assert np.isnan(metrics.serial_fraction([120, 150], 120, [4, 2], 4)).all()
 
 
+def test_no_serial_fraction_explains_a_run_that_is_too_slow():
+    # From 32 to 64 cores: f = 1 for equal times; f grows without bound up to (1 - 1/64) / (1 - 1/32) = 1.0161.
+    equal, slower, too_slow = metrics.serial_fraction([100, 101, 102], 100, 64, 32)
+    assert equal == pytest.approx(1) and slower > 1 and np.isnan(too_slow)
+
+
 def test_weak_scaling():
     # ten times the work on ten cores in 12.5 s instead of 10
     scaled = metrics.scaled_speedup(12.5, 10, 10, 1)

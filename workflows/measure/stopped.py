@@ -59,7 +59,7 @@ def fault_of_preparation(logs: Path, began: float) -> str | None:
 
 
 def state_of(plan: Plan) -> str:
-    """Return one line: the number of recorded blocks that still count, and the path of the latest report."""
+    """Return one line: the number of recorded blocks that still count, and the state of the report."""
     paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
     if not repetitions:
         return "what is made is kept"

@@ -113,10 +113,13 @@ def announcement(plan: Plan) -> str:
             "to measure both, type on a machine without a queue: ./run-study --case PATH --steps N "
             "--dry-run; then state both in the study as serial_seconds and memory_MB of the case",
         ]
-    stated = [given for given in study.existing.values() if given.serial_seconds is not None]
+    stated = [
+        f"{given.name} {duration(seconds)} serially"
+        for given in study.existing.values()
+        if (seconds := given.serial_seconds) is not None
+    ]
     if plan.here.cluster and stated:
-        times = (f"{given.name} {duration(given.serial_seconds or 0)} serially" for given in stated)
-        lines.append(f"time stated in the study: {', '.join(times)}")
+        lines.append(f"time stated in the study: {', '.join(stated)}")
     if plan.here.cluster and any(point.computing > 1 for point in design.points):
         lines.append(
             f"assumed for every interconnect: a parallel run takes {PARALLEL_LOSS:g} times as long as at "

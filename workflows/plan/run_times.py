@@ -112,14 +112,17 @@ def check_run_times(plan: Plan) -> None:
 def check_time_lines(plan: Plan) -> list[str]:
     """Return a line with the time of the checks before the first run, and with their cases.
 
-    The runs of a check solve the whole case: serially, and once for each variant, on one core.
+    The runs of a check solve the whole case: serially, and once for each variant, on one core. On a cluster,
+    jobs make the checks, and the forecast counts them.
     """
+    if plan.here.cluster:
+        return []
     seconds = {}
     for name in files.cases(plan.design.points):
         case = plan.asked.cases[name]
-        if case.answer is None and case.needs_serial_run and not files.kept_answer(plan, name).exists():
+        if case.needs_serial_run and not files.kept_answer(plan, name).exists():
             seconds[name] = (1 + len(application(case.application).variants(case))) * case.serial_seconds
-    if not seconds or plan.here.cluster:
+    if not seconds:
         return []
     total = duration(sum(seconds.values()))
     return [f"checks before the first run take {total} in addition: {', '.join(seconds)}"]
