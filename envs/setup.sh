@@ -157,8 +157,8 @@ need_python() {
     fi
     if [ ! -x .venv/bin/uv ]; then
         .venv/bin/python -m pip install -q --disable-pip-version-check uv >.cache/pip.log 2>&1 || {
-            say "$(tail -n 1 .cache/pip.log)"
-            say "Could not install uv into .venv: is the Python package index reachable?"
+            say "Could not install uv into .venv: $(tail -n 1 .cache/pip.log)"
+            say "Is the Python package index reachable?"
             return 1
         }
     fi

@@ -10,7 +10,7 @@ from programs import write_program
 
 from workflows.paths import ROOT
 
-TOOLS = "bash cat chmod env grep id mkdir mv sed sort tail touch true".split()
+TOOLS = "bash cat chmod cp env grep id mkdir mv rm sed sha256sum sort tail touch true".split()
 LIST = "solve  solver  a case\ncarve  carver  another\nmpicc.openmpi:mpi.h  libopenmpi-dev  tracing\n"
 APT = """\
 case "$*" in
@@ -190,3 +190,41 @@ def test_a_home_that_cannot_be_written_keeps_its_caches_in_the_project(debian):
 def test_bytecode_is_kept_also_where_a_machine_forbids_it(debian):
     shown = debian.shell(". envs/setup.sh && env", PYTHONDONTWRITEBYTECODE="1").stdout
     assert "PATH=" in shown and "PYTHONDONTWRITEBYTECODE" not in shown
+
+
+NEW_PYTHON = """\
+case "$*" in
+*"-m venv .venv"*) mkdir -p .venv/bin && cp "$PROGRAMS/new-python" .venv/bin/python ;;
+*"-m pip --version"*) [ ! -e .venv/half-made ] ;;
+*"-m pip install"*)
+    [ -z "$OFFLINE" ] || { echo "retrying"; echo "ERROR: no matching distribution for uv"; exit 1; }
+    printf '#!/bin/bash\\n' > .venv/bin/uv && chmod +x .venv/bin/uv ;;
+esac
+"""
+
+
+@pytest.fixture
+def half_made(debian) -> Machine:
+    """A .venv with Python but without pip, as Ctrl-C leaves it. Its programs only note what they are asked for."""
+    (debian.clone / ".venv/half-made").touch()
+    debian.add("new-python", NEW_PYTHON)
+    debian.add("../clone/.venv/bin/python", NEW_PYTHON)
+    for name in ("uv.lock", "pyproject.toml"):
+        (debian.clone / name).touch()
+    return debian
+
+
+SET_UP_PYTHON = ". envs/setup.sh && PATH=$PROGRAMS system_python=new-python && need_python"
+
+
+def test_a_half_made_environment_is_made_again(half_made):
+    done = half_made.shell(SET_UP_PYTHON)
+    assert (done.returncode, done.stderr) == (0, "Making the Python environment in .venv\n")
+    assert not (half_made.clone / ".venv/half-made").exists() and (half_made.clone / ".venv/locked").exists()
+    assert half_made.shell(SET_UP_PYTHON).stderr == ""
+
+
+def test_the_reason_of_pip_is_printed(half_made):
+    done = half_made.shell(SET_UP_PYTHON, OFFLINE="1")
+    assert done.returncode == 1
+    assert "Could not install uv into .venv: ERROR: no matching distribution for uv\n" in done.stderr
