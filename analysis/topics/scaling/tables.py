@@ -57,8 +57,8 @@ SCALING = table_schemas(
         incremental_efficiency=described(POSITIVE, "Efficiency of the step from the next smaller count."),
         serial_fraction=described(
             NUMBER,
-            "Experimentally determined serial fraction (Karp and Flatt). By nodes "
-            "only for the interconnect of the reference, since other nodes compute at another speed.",
+            "Experimentally determined serial fraction (Karp and Flatt); empty if none explains the times. "
+            "By nodes only for the interconnect of the reference, since other nodes compute at another speed.",
         ),
         processes_per_node=POSITIVE,
         reference_interconnect=described(NOTE, "Interconnect of the reference; empty for the serial run."),
