@@ -1,5 +1,7 @@
 """Section on the quality of measurements: disturbances, outliers, drift, spread and missing blocks."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,7 +130,7 @@ class TestSpread:
         _, tables, facts = make_whole_study(runs, baselines=["gigabit", "shared_memory"], compare_kinds=[])
         first, second = map(plain, spread_sentences(tables["variability"], Labels(facts)))
         assert first.startswith("The times of a point vary from run to run. Their spread is ")
-        assert " for Shared memory" in first
+        assert re.search(r"1\.\d % \(up to \d\.\d %\) for Shared memory", first)
         assert "The spread differs from the spread of the baseline in 1 of 1 comparison" in second
         assert "The test is the signed-rank test of absolute deviations with Holm's correction" in second
         assert "of Shared memory, p" in second

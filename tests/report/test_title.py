@@ -96,7 +96,10 @@ def test_a_single_count_of_a_comparison_is_no_peak():
 
 @pytest.mark.parametrize(
     ("share", "panels", "end"),
-    [(None, 2, "up to whole processes."), (0.99, 1, "Grey lines show the ideal speedup.")],
+    [
+        (None, 2, "Nodeworth rounds each number up to whole processes."),
+        (0.99, 1, "Grey lines show the ideal speedup."),
+    ],
 )
 def test_the_figure_shows_counts_only_if_they_differ(share, panels, end):
     """One per cent faster, swift needs 15.7 processes instead of 16: a bar shows 16 for both."""

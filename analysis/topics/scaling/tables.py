@@ -58,7 +58,7 @@ SCALING = table_schemas(
         serial_fraction=described(
             NUMBER,
             "Experimentally determined serial fraction (Karp and Flatt); empty if none explains the times. "
-            "By nodes only for the interconnect of the reference, since other nodes compute at another speed.",
+            "By nodes only for the interconnect of the reference: other nodes compute at another speed.",
         ),
         processes_per_node=POSITIVE,
         reference_interconnect=described(NOTE, "Interconnect of the reference; empty for the serial run."),
