@@ -77,7 +77,8 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
             axes.axhline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
             drawing.mark(axes, case=case)
             _draw_case(axes, runs_of_case, limit, drawing, labels)
-            _draw_drift(axes, runs_of_case, limit)
+            if _has_blocks(ordered):
+                _draw_drift(axes, runs_of_case, limit)
             axes.set_ylim(-1.08 * lowest, 1.08 * limit)
             axes.set_title(shortened(labels.case(case), 90))
         title = "Deviation\nfrom the\nmedian (%)"
@@ -86,7 +87,8 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
             _draw_noise(grid[-1], ordered)
         for axes in grid:
             axes.set_rasterization_zorder(10 if len(ordered) > MOST_HOVER_MARKERS else None)
-            _shade_blocks(axes, ordered)
+            if _has_blocks(ordered):
+                _shade_blocks(axes, ordered)
             axes.set_xlim(0, len(ordered) + 1)
             axes.grid(False, axis="x")
         serial = bool(ordered["interconnect"].isna().any())
@@ -94,6 +96,11 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         # The title of the vertical axes is in the middle of the panels of cases.
         side_title.set_y(1 - sum(case_heights) / 2 / drawing.figure.get_figheight())
     return [drawing]
+
+
+def _has_blocks(ordered: pd.DataFrame) -> bool:
+    """Return whether the blocks are from the study or from the imported files, not numbers of repetitions."""
+    return bool(ordered["order_from"].fillna("block").str.startswith("block").all())
 
 
 def shown_limit(ordered: pd.DataFrame) -> float:
@@ -169,8 +176,10 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     beyond_limit = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
         "The figure shows how far the time of each run deviates from the median of its point, in order of "
-        "execution. Shaded areas separate the blocks. The line connects the medians of the blocks."
+        "execution."
     ]
+    if _has_blocks(ordered):
+        sentences.append("Shaded areas separate the blocks. The line connects the medians of the blocks.")
     if ordered["outlier"].any():
         sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")
     if beyond_limit:

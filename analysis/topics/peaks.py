@@ -98,13 +98,13 @@ def make_peaks(context: Context) -> Tables:
     return {"peaks": stacked([peak_columns(curve, is_disturbed(curve, context.runs)) for curve in curves])}
 
 
-def _later_runs_are_slower(curve: Curve) -> bool:
-    """Return whether all runs of counts above the peak are slower than those of the peak, beyond chance."""
+def _peak_is_faster(curve: Curve, others: Sequence[int]) -> bool:
+    """Return whether all runs of the fastest count are faster than all runs of `others`, beyond chance."""
     work = curve.speedup * curve.table["seconds"]
     paces = [sample.seconds / amount for sample, amount in zip(curve.samples, work, strict=True)]
-    best, later = paces[curve.peak], np.concatenate([np.empty(0), *paces[curve.peak + 1 :]])
-    chance = 2 / math.comb(len(best) + len(later), len(later))  # in either direction
-    return bool(len(later) and later.min() > best.max() and chance <= ALPHA)
+    best, slower = paces[curve.peak], np.concatenate([np.empty(0), *(paces[number] for number in others)])
+    chance = 2 / math.comb(len(best) + len(slower), len(slower))  # in either direction
+    return bool(len(slower) and slower.min() > best.max() and chance <= ALPHA)
 
 
 def is_disturbed(curve: Curve, runs: pd.DataFrame) -> bool:
@@ -149,17 +149,19 @@ def _strong_counts_show_end(curve: Curve) -> bool:
 
     The fastest count must be among them. If it is the largest count, no other of them may be the peak. If it
     is not, the largest of them may not be the peak, or all runs of larger counts are slower than all runs of
-    the fastest count, which has at most a chance of `ALPHA`.
+    the fastest count, which has at most a chance of `ALPHA`. A largest count of few blocks is the peak if
+    all its runs are faster than all runs of the next fastest count. That count must have enough blocks.
     """
     strong = np.flatnonzero((curve.table["n"] >= FEWEST) & ~curve.is_serial).tolist()
+    is_at_end = curve.peak == len(curve.processes) - 1
     if curve.peak not in strong:
-        return False
-    if _later_runs_are_slower(curve):
+        by_speedup = np.argsort(curve.speedup)
+        return is_at_end and by_speedup[-2] in strong and _peak_is_faster(curve, by_speedup[-2:-1].tolist())
+    if _peak_is_faster(curve, range(curve.peak + 1, len(curve.processes))):
         return True
     if len(strong) < 2:
         return False
     members = may_peak(curve.at(strong))
-    is_at_end = curve.peak == len(curve.processes) - 1
     return bool(members.sum() == 1 if is_at_end else not members[-1])
 
 

@@ -77,12 +77,25 @@ def test_a_single_run_at_one_count_does_not_show_the_peak():
         ({2: 4.0, 4: 9.0}, {8: 12.0}, "some counts have fewer than 5 blocks"),  # 4 is slower than 2
         ({2: 4.0, 4: 3.0}, {8: 6.0, 16: 7.0, 32: 8.0}, "some counts have fewer than 5 blocks"),  # all slower
         ({2: 4.0, 4: 3.0}, {8: 6.0, 16: 7.0}, "fewer than 5 blocks"),  # two slower runs: a chance of 2/28
-        ({2: 4.0, 4: 3.0}, {8: 2.0}, "fewer than 5 blocks"),  # the fastest was run only once
+        ({2: 4.0, 4: 3.0}, {8: 2.0}, "fewer than 5 blocks"),  # the fastest has a chance of 2/7
         ({2: 4.0, 4: 3.0}, {8: 3.5}, "fewer than 5 blocks"),  # 8 may be as fast as 4
     ],
 )
 def test_a_single_run_elsewhere_does_not_hide_where_a_curve_ends(seconds, single, note):
     assert peaks(curve(seconds), rows("duct", "a", single, (1.0,)))["note"] == note
+
+
+@pytest.mark.parametrize(
+    ("seconds", "blocks", "note"),
+    [
+        (2.0, 4, "some counts have fewer than 5 blocks"),  # a chance of 2/210
+        (2.0, 2, "fewer than 5 blocks"),  # of 2/28
+        (2.97, 4, "fewer than 5 blocks"),  # its slowest run is slower than the fastest run on 4
+    ],
+)
+def test_a_few_runs_at_the_largest_count_show_a_rise_if_all_are_faster(seconds, blocks, note):
+    row = peaks(curve({2: 4.0, 4: 3.0}), rows("duct", "a", {8: seconds}, APART[0][:blocks]))
+    assert (row["note"], row["reached"]) == (note, False)
 
 
 @pytest.mark.parametrize(("disturbed", "note"), [(3, None), (7, "mostly disturbed runs")])

@@ -12,7 +12,7 @@ from analysis.presentation.style import FigureLabels
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.topics.models.figures import model_figures
-from analysis.topics.models.sentences import compared_models, counts_needed, peak_text, too_few_sentence
+from analysis.topics.models.sentences import compared_models, counts_needed, omitted_sentences, peak_text
 
 COUNTS = (1, 2, 4, 8, 16, 32)
 CURVE = {"case": "elbow", "interconnect": "a", "kind": "measured", "oversubscription": 1, "threads": 1}
@@ -38,10 +38,18 @@ class TestSentences:
 
     def test_one_model_alone_is_not_the_best_of_anything(self):
         models = pd.DataFrame([model(), model("amdahl", np.nan, best=False)])
-        best = compared_models(models)
-        assert best.empty
+        assert compared_models(models).empty
         assert "at least 4 process counts. Every curve has fewer process counts." in plain(
-            too_few_sentence(models, best, Labels(Facts()))
+            omitted_sentences(models, Labels(Facts()))
+        )
+
+    @pytest.mark.parametrize(("error", "shown"), [(29.0, True), (31.0, False)])
+    def test_a_model_that_misses_the_omitted_counts_is_not_shown(self, error, shown):
+        models = pd.DataFrame([model(held_out=error), model("amdahl", 50.0, best=False)])
+        assert len(compared_models(models)) == shown
+        text = plain(omitted_sentences(models, Labels(Facts())))
+        assert text == (
+            "" if shown else "No model fits 1 of 1 curve: each model has a held-out error above 30 %."
         )
 
     @pytest.mark.parametrize("scaling", ["strong", "weak"])

@@ -14,8 +14,8 @@ from analysis.runs.frames import CURVE, Line, as_lines, rows_like
 from analysis.topics.models.sentences import (
     compared_models,
     model_title,
+    omitted_sentences,
     peak_text,
-    too_few_sentence,
     with_interval,
 )
 from analysis.topics.models.tables import AVERAGE
@@ -49,11 +49,11 @@ def models_section(content: Content) -> Section | None:
     if fitted is None or fitted.empty:
         return None
     labels, best_models = content.labels, compared_models(fitted)
-    too_few = too_few_sentence(fitted, best_models, labels)
+    omitted = omitted_sentences(fitted, labels)
     if best_models.empty:
-        return section("models", "Scaling models", [paragraph(too_few)])
+        return section("models", "Scaling models", [paragraph(omitted)])
     reading = READING + (READING_WEAK if labels.weak else READING_STRONG)
-    blocks = [paragraph(f"{reading} {too_few}")]
+    blocks = [paragraph(f"{reading} {omitted}")]
     for case in labels.sorted_cases(best_models["case"]):
         blocks += content.figures("models", case)
     blocks.append(_model_table(best_models, content.tables["model_curves"], labels))

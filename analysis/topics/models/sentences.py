@@ -18,6 +18,8 @@ TITLES = {
     "gustafson": "Gustafson's law",
 }
 """Title of each model by its name."""
+MOST_ERROR = 30
+"""Largest held-out error, in percent, of a model that the report shows."""
 
 
 def model_title(name: object) -> str:
@@ -26,7 +28,7 @@ def model_title(name: object) -> str:
 
 
 def compared_models(models: pd.DataFrame) -> pd.DataFrame:
-    """Select the best model of every curve to which at least two models were fitted.
+    """Select the best model of every curve with at least two models, if its error is at most `MOST_ERROR`.
 
     Returns
     -------
@@ -39,7 +41,8 @@ def compared_models(models: pd.DataFrame) -> pd.DataFrame:
     second = errors_of_curve.transform(
         lambda errors: errors.nsmallest(2).iloc[-1] if len(errors) > 1 else np.nan
     )
-    return fitted.assign(next_percent=second)[fitted["best"] & second.notna()]
+    is_usable = fitted["held_out_percent"] <= MOST_ERROR
+    return fitted.assign(next_percent=second)[fitted["best"] & second.notna() & is_usable]
 
 
 def counts_needed(scaling: str) -> int:
@@ -51,33 +54,35 @@ def counts_needed(scaling: str) -> int:
     return counts[1]
 
 
-def too_few_sentence(models: pd.DataFrame, best_models: pd.DataFrame, labels: Labels) -> str:
-    """Count the curves with too few process counts for a comparison of models.
+def omitted_sentences(models: pd.DataFrame, labels: Labels) -> str:
+    """Count the curves with too few process counts, and the curves to which no model fits.
 
     Parameters
     ----------
     models : DataFrame
         Table ``models``.
-    best_models : DataFrame
-        As `compared_models` returns them.
 
     Returns
     -------
     str
-        Empty if all curves have enough counts.
+        Empty if `compared_models` has all curves.
     """
+    fits = models[models["held_out_percent"].notna()].groupby(CURVE, dropna=False)["held_out_percent"]
+    errors = fits.min()[fits.size() > 1]
     curves = len(models.drop_duplicates(CURVE))
-    too_short = curves - len(best_models)
-    if not too_short:
-        return ""
-    needed = counts_needed("weak" if labels.weak else "strong")
-    subject = f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'}"
-    if too_short == curves:
-        subject = "Every curve has"
-    return (
-        "Nodeworth compares scaling models only on curves with at least "
-        f"{counted(needed, 'process count')}. {subject} fewer process counts."
-    )
+    too_short, poor = curves - len(errors), int((errors > MOST_ERROR).sum())
+    sentences = []
+    if too_short:
+        subject = f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'}"
+        needed = counted(counts_needed("weak" if labels.weak else "strong"), "process count")
+        sentences = [
+            f"Nodeworth compares scaling models only on curves with at least {needed}.",
+            f"{'Every curve has' if too_short == curves else subject} fewer process counts.",
+        ]
+    if poor:
+        subject = f"{poor} of {counted(curves, 'curve')}"
+        sentences.append(f"No model fits {subject}: each model has a held-out error above {MOST_ERROR} %.")
+    return " ".join(sentences)
 
 
 def peak_text(row: Line) -> str:

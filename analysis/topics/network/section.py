@@ -25,6 +25,7 @@ from analysis.presentation.network_words import COLLECTIVES, benchmark, ordered,
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.frames import Line, is_missing
 from analysis.topics.network import sentences as network_sentences
+from analysis.topics.network.curve_numbers import MARGIN
 from analysis.topics.network.tables import PAIRS
 from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
@@ -209,7 +210,8 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
         groups.setdefault(_title(first), []).append(row([*names, sizes], "", first["interconnect"]))
     caption = (
         "The interconnect in column “Faster” overtakes the interconnect in column “than” at the message "
-        "sizes in column “from”. At larger sizes, the order may change again."
+        "sizes in column “from”. At larger sizes, the order may change again. The table ignores sizes whose "
+        f"times differ by less than {formats.percent(100 * MARGIN)}."
     )
     return table(caption, left("Faster", "than", "from"), groups)
 
