@@ -50,15 +50,15 @@ CONDITIONS = {
     "started": ("start times", "the runs were independent"),
     "row": (
         "no start times",
-        "the runs were independent, and that the runs of the interconnects alternated",
+        "the runs were independent. They also assume that the runs of the interconnects alternated",
     ),
 }
 """For each sort of imported data: what shows the order of the runs, and the assumption of verdicts."""
 CONDITIONS_IF_CORRELATED = {
     "started": "successive runs were at most moderately correlated",
     "row": (
-        "successive runs were at most moderately correlated, and that the runs of the interconnects "
-        "alternated"
+        "successive runs were at most moderately correlated. They also assume that the runs of the "
+        "interconnects alternated"
     ),
 }
 """Assumptions of comparisons whose intervals allow for correlated runs."""
@@ -81,7 +81,9 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     """
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
-    text = f"How sure: {_results_rest_on(runs)}{count_runs(runs)}{_unknown_turns(comparisons, Labels(facts))}"
+    text = f"How sure: {_results_rest_on(runs)}{count_runs(runs)}"
+    if unknown := _unknown_turns(comparisons, Labels(facts)):
+        text += f". {unknown}"
     of_one_run = sum(map(has_single_value, comparisons))
     if comparisons and of_one_run == len(comparisons):
         return f"{text}. Every comparison {SINGLE_RUN[0]}. Repeated runs would settle the comparisons."
@@ -145,20 +147,21 @@ def how_sure_in_short(
     if not comparisons:
         return f"{text}. {none_compared(improvement)}"
     text += f". {_count_decided(comparisons, _name_baselines(comparisons, labels), labels)}"
+    if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
+        cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")
+        are_undecided = f"{'is' if len(inseparable) == 1 else 'are'} undecided, because {ONE_FIRST}"
+        text += f". In {cases}, {counted(len(inseparable), 'comparison')} {are_undecided}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
         reason = "" if contrast.direction or by_count else why_undecided(contrast.comparison)
         text += f". The title compares the two interconnects with the most points: {p}"
         text += f". This comparison is undecided: {reason}" if reason else ""
-    text += _unknown_turns(comparisons, labels)
-    if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
-        cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")
-        which = counted(len(inseparable), "undecided comparison")
-        text += f". Reason for {which} in {cases}: {ONE_FIRST}"
     compared = [line for line in comparisons if as_float(line["blocks"]) > 1]
     with_verdict = [line for line in compared if line["verdict"] != INSEPARABLE] or compared
-    return f"{text}.{_bases(valid, with_verdict, labels)}"
+    text += f".{_bases(valid, with_verdict, labels)}"
+    unknown = _unknown_turns(comparisons, labels)
+    return f"{text} {unknown}." if unknown else text
 
 
 def _name_baselines(comparisons: Sequence[Line], labels: Labels) -> str:
@@ -219,7 +222,7 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
             text += f" The imported data{of_cases} have {data}. "
             if sort in CONDITIONS_IF_CORRELATED and correlated.intersection(of_sort):
                 text += f"Comparisons{of_cases} assume that {CONDITIONS_IF_CORRELATED[sort]}. "
-                text += f"All other intervals{of_cases} assume independent runs."
+                text += f"Intervals of times and speedups{of_cases} assume independent runs."
             else:
                 text += f"Verdicts and intervals{of_cases} assume that {condition}."
     return text
@@ -233,9 +236,9 @@ def _unknown_turns(comparisons: Sequence[Line], labels: Labels) -> str:
     is_only = cases == {line["case"] for line in comparisons}
     of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, sorted(cases)), 'case')}"
     return (
-        f". The data{of_cases} do not show whether the runs of the interconnects alternated. If the "
+        f"The data{of_cases} do not show whether the runs of the interconnects alternated. If the "
         "runs did not alternate, the systems may have changed between the runs. Such changes may explain the "
-        "differences in speed and in cost, and the nodes saved"
+        "differences between the interconnects"
     )
 
 

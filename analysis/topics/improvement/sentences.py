@@ -85,12 +85,12 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             sentence = f"{f' is {verdict} than '.join(names)}. The difference in speed is {percent}."
         else:
             sentence = f"It is undecided whether {' or '.join(names)} is faster."
-            sentence += f" The estimated difference in speed is {percent} for {other}."
+            sentence += f" The estimated speed of {other} differs by {percent} from the speed of {baseline}."
             if line["best_low"] * line["best_high"] > 0:
                 reason = "chance or correlated runs" if allows_for_correlation(line) else "chance"
                 sentence += (
-                    f" The interval excludes 0, but {reason} may explain the difference after Holm's "
-                    "correction for several tests."
+                    " The interval excludes 0. After Holm's correction for several tests, however, "
+                    f"{reason} may still explain the difference."
                 )
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]
