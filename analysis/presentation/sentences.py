@@ -173,14 +173,14 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
         which = {1: "The only test", 2: "Both tests"}.get(number, f"All {total}")
     verb = "has" if number == 1 else "have"
     blocks = sorted({int(count) for count in untestable["blocks"]})
-    noun = "block" if blocks == [1] else "blocks"
+    noun = "block (repetition)" if blocks == [1] else "blocks (repetitions)"
     needed = int(untestable["blocks_needed"].max())
     needed_text = f"at least {counted(needed, 'block')}" if needed > max(blocks) else "more blocks"
     if "candidates" in untestable and (untestable["candidates"] > 1).any():
         needed_text += ", because the blocks do not show at which count a baseline is fastest"
     return [
-        f"{which} of {quantities} {verb} only {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}. For a "
-        f"verdict, Holm's correction may require {needed_text}."
+        f"{which} of {quantities} {verb} only {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}, too "
+        f"few for a verdict. After Holm's correction for several tests, a verdict may need {needed_text}."
     ]
 
 

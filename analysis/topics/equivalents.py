@@ -153,7 +153,8 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         numbers(f"{capital} saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
     ]
     caption = (
-        f"Number of {nouns} that each interconnect needs for the highest {labels.speedup} of the baseline. "
+        f"Number of {nouns} that each interconnect needs for the highest {labels.speedup} of its baseline. "
+        "The heading of each group of rows names the baseline. "
         f"Between two counts with runs, Nodeworth interpolates {labels.speedup} linearly. On page one, "
         f"Nodeworth rounds each number up to whole {nouns}. File tables/node_equivalent.csv also has these "
         f"numbers for lower values of {labels.speedup}."
@@ -262,14 +263,16 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
         return text
     keys = [*BASELINE, "interconnect", "baseline_processes"]
     at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly[contest.unit]}, keys)
-    savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
+    attained = _attained(at_nearly)
     less = formats.percent(100 * (1 - nearly["speedup"] / peaks[0]["peak_speedup"]))
-    if not savings:
+    if not attained:
         return text
     smaller = f"{labels.baseline(line)} with {counts_of(contest.unit, nearly[contest.unit])}"
+    needed = _with_nodes(whole_count(attained[0]["equivalent_processes"]), rows)
     return (
         f"{text}. The {labels.speedup} of {smaller} is only {less} below the highest {labels.speedup} of "
-        f"{labels.baseline(line)}. At the speed of {smaller}, {labels.compared(line)} saves {savings[0]}"
+        f"{labels.baseline(line)}. {labels.compared(line)} with {needed} is as fast as {smaller} and saves "
+        f"{_saved(attained[0], baseline_rows, rows)}"
     )
 
 

@@ -108,11 +108,13 @@ class TestImprovement:
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
         rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "Both tests of improvements have only 6 blocks. For a verdict, Holm's correction may require at least 8 blocks."
+            "Both tests of improvements have only 6 blocks (repetitions), too few for a verdict. After "
+            "Holm's correction for several tests, a verdict may need at least 8 blocks."
         ]
         rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "1 of 2 tests of improvements has only 6 blocks. For a verdict, Holm's correction may require at least 8 blocks."
+            "1 of 2 tests of improvements has only 6 blocks (repetitions), too few for a verdict. After "
+            "Holm's correction for several tests, a verdict may need at least 8 blocks."
         ]
         assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []

@@ -392,9 +392,11 @@ def test_the_cost_of_a_deadline_has_the_interval_of_the_nodes_that_it_needs(node
 def test_without_questions_page_one_compares_costs_at_equal_speed():
     content = report(two_systems(), {"slow": 1.0, "swift": 1.0})
     (first,) = headline(Page(content, find_contests(content.tables, []))).sentences
-    assert "A run with swift on 3 nodes takes 13.3 s and costs " in plain(first)
+    assert "The cheapest run of at least this speed is with swift on 3 nodes. It takes 13.3 s and" in plain(
+        first
+    )
     # 3 x 13.3 node seconds instead of 8 x 16
-    assert "The run with swift costs 69 % less than the run with slow." in plain(first)
+    assert "It costs 69 % less than the run with slow." in plain(first)
 
 
 def test_overlapping_costs_are_not_called_less():
@@ -488,6 +490,6 @@ def test_an_answer_names_its_only_count_and_an_overlap_with_the_second():
     runs = runs[(runs["interconnect"] == "slow") | (runs["nodes"] == 4)]
     text = sentences_of(run_cost_section(report(runs, RANGED, deadlines=(20.0, 12.0))))
     assert "The second cheapest system is swift." in text
-    assert "The intervals of the two costs overlap." in text
+    assert "The intervals of the two costs overlap, so" in text
     assert "swift has the cheapest run in at most 12 s." in text
-    assert "swift has valid runs only on 4 nodes." in text and "on more than 4 nodes" not in text
+    assert "but swift has valid runs only on 4 nodes." in text and "on more than 4 nodes" not in text

@@ -48,7 +48,7 @@ WEAK = (
 
 SCOPE = (
     "The cost of a run is its recorded time in hours × its number of nodes × the price per node hour. The "
-    f"cost excludes start-up, storage, network traffic and idle nodes. {MEASURED_RANGE}"
+    f"cost excludes the start-up of the nodes, storage, network traffic and idle nodes. {MEASURED_RANGE}"
 )
 
 
@@ -149,7 +149,10 @@ def _price_table(costs: pd.DataFrame, labels: Labels) -> Block:
     currency = costs["currency"].iloc[0]
     caption = f"Price per node hour in {currency}."
     if any("[" in amount(line, "node_hour_price") for line in lines):
-        caption += " Brackets contain the range of a price. The intervals of costs account for this range."
+        caption += (
+            " If a price has a range, brackets contain its lowest and its highest value. The intervals of "
+            "costs account for this range."
+        )
     return line_table(caption, fields, lines, of_cases=False)
 
 
@@ -177,8 +180,8 @@ def _choice_table(choices: pd.DataFrame, caption: str, labels: Labels) -> Block:
     ]
     lines = [line for answers in by_question(choices) for line in answers]
     caption += (
-        " Nodeworth interpolates between measured numbers of nodes. Intervals of times hold for the listed "
-        "number of nodes. ▸ marks the best system. "
+        " Nodeworth interpolates between measured numbers of nodes. The interval of a time is for exactly "
+        "the listed number of nodes. It ignores the uncertainty of this number. ▸ marks the best system. "
         f"Brackets contain {labels.intervals(choices)}."
     )
     if len(lines) > MOST_ROWS:

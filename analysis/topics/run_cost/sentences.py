@@ -25,6 +25,8 @@ MEASURED_RANGE = (
 )
 """Range of an answer: nobody knows whether a system is cheaper or faster on numbers outside its range."""
 
+EXCLUDED = "All costs cover only the recorded time of a run, not the start-up of the nodes."
+
 
 def by_question(choices: pd.DataFrame) -> Iterator[Sequence[Line]]:
     """Yield the answers to each question, the best first and systems without an answer last."""
@@ -70,13 +72,15 @@ def extremes(costs: pd.DataFrame, labels: Labels) -> list[str]:
 
 def _end_of_runs(line: Line, labels: Labels, is_only: bool) -> str:
     """State, after a space, that a row has the largest or the only number of nodes of its system."""
+    unknown = "Another number of nodes" if is_only else "A larger number of nodes"
     runs = "valid runs only on" if is_only else "no valid run on more than"
-    return f" {labels.curve(line)} has {runs} {counted(int(line['nodes']), 'node')}."
+    has_runs = f"{labels.curve(line)} has {runs} {_nodes(line)}"
+    return f" {unknown} may be better, but {has_runs}."
 
 
 def _run(line: Line) -> str:
     """Write the nodes, the time and the cost of a run."""
-    return f"A run on {counted(int(line['nodes']), 'node')} {_time_and_cost(line)}"
+    return f"A run on {_nodes(line)} {_time_and_cost(line)}"
 
 
 def _time_and_cost(line: Line) -> str:
@@ -86,7 +90,12 @@ def _time_and_cost(line: Line) -> str:
 
 def on_nodes(line: Line, labels: Labels) -> str:
     """Name the system of a row with its number of nodes."""
-    return f"{labels.curve(line)} on {counted(int(line['nodes']), 'node')}"
+    return f"{labels.curve(line)} on {_nodes(line)}"
+
+
+def _nodes(line: Line) -> str:
+    """Write the number of nodes of a row."""
+    return counted(int(line["nodes"]), "node")
 
 
 def answer(lines: Sequence[Line], labels: Labels) -> str:
@@ -109,7 +118,9 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
         text += f" The second {rank} system is {labels.curve(second)}. Its run {_detail(second)}."
         limits = cost_limits if in_time else _time_limits
         if limits(best)[1] >= limits(second)[0]:
-            text += f" The intervals of the two {'costs' if in_time else 'times'} overlap."
+            values, better = ("costs", "cheaper") if in_time else ("times", "faster")
+            text += f" The intervals of the two {values} overlap, so "
+            text += f"the results do not show which of the two systems is {better}."
     elif others:
         rivals = "The other system exceeds" if len(others) == 1 else "All other systems exceed"
         text += f" {rivals} {limit} at every measured number of nodes."
@@ -187,11 +198,12 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
         difference = "Nodeworth states no difference in cost, because the intervals of the two costs overlap"
     else:
         saved = formats.percent(100 * (1 - best["cost"] / own["cost"]))
-        difference = (
-            f"The run with {labels.curve(best)} costs {saved} less than the run with {labels.curve(own)}"
-        )
-    mine, theirs = (f"A run with {on_nodes(line, labels)} {_time_and_cost(line)}" for line in (best, own))
-    return f"{mine}. {theirs}. {difference}."
+        difference = f"It costs {saved} less than the run with {labels.curve(own)}"
+    return (
+        f"The fastest run with {labels.curve(own)}, on {_nodes(own)}, {_time_and_cost(own)}. The cheapest "
+        f"run of at least this speed is with {on_nodes(best, labels)}. It {_time_and_cost(best)}. "
+        f"{difference}."
+    )
 
 
 def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> list[str]:
@@ -201,11 +213,8 @@ def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> l
     case = labels.case(contest.case)
     if not asked.empty:
         first = answer(next(by_question(asked)), labels)
-        return [f"Cost of a run of {case}: {first} All costs exclude start-up. {MEASURED_RANGE}"]
+        return [f"Cost of a run of {case}: {first} {EXCLUDED} {MEASURED_RANGE}"]
     equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
     equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
     sentences = filter(None, (same_speed(lines, labels) for lines in equal))
-    return [
-        f"Cost of a run of {case}: {first} All costs exclude start-up."
-        for first in itertools.islice(sentences, 1)
-    ]
+    return [f"Cost of a run of {case}: {first} {EXCLUDED}" for first in itertools.islice(sentences, 1)]

@@ -34,7 +34,7 @@ def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) 
     if lines_of(full) <= room:
         return [full]
     points = scaling[~scaling["serial"]]
-    elsewhere = "Intervals and all other columns are in tables/scaling.csv."
+    elsewhere = "File tables/scaling.csv has the intervals and all other quantities."
     times = _tables_by_count(case, points, labels, "seconds", "median time per run in seconds", elsewhere)
     speedups = _tables_by_count(case, points, labels, "speedup", labels.speedup, elsewhere)
     height = sum(lines_of(block) + CAPTION_ROWS for block in times + speedups)
