@@ -67,6 +67,8 @@ def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: b
             return _fastest(contest, labels)
         if contrast.direction:
             best = f"the slower interconnect's highest {labels.speedup}"
+            if contrast.comparison["baseline_peak_processes"] == 1:
+                return key_figure(label, "unknown", "the baseline is fastest on one process")
             note = f"no smaller count that was run reaches {best}"
             return key_figure(label, "none", note)
         return key_figure(label, "undecided", "no interconnect is shown to be faster")

@@ -108,7 +108,10 @@ def test_slurm_says_what_the_site_has(machine, tmp_path, monkeypatch):
 def test_without_slurm_the_keys_are_to_be_filled_in(machine, tmp_path):
     keys, text, lines = written(tmp_path)
     assert "nodes" not in keys and "\n# nodes: " in text
-    assert lines[1].startswith("fill in: partition, account, nodes, cores_per_node, memory_per_node_MB")
+    assert lines[1:3] == [
+        "fill in: nodes, cores_per_node, memory_per_node_MB",
+        "fill in if the cluster needs them: partition, account",
+    ]
     message = refusal(InputError, read_cluster(tmp_path / "site.yaml").nodes_of, None)
     assert message.startswith(
         f"{tmp_path}/site.yaml: nodes, cores_per_node, memory_per_node_MB: must be given"

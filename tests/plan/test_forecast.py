@@ -189,17 +189,21 @@ BETWEEN = STUDY.replace("shared_memory, emulated_gigabit", "ucx_verbs, ucx_tcp")
 def test_counts_that_stay_in_one_node_are_announced(plan_of, processes, line):
     """There are four nodes of two cores; a single process has nobody to send to."""
     planned = announcement(plan_of(study=BETWEEN.replace("[1, 2, 4]", processes))).splitlines()
-    expected = [f"{line} (processes_per_node: 1 spreads them)"] if line else []
+    expected = [f"{line} (processes_per_node: [1] spreads them)"] if line else []
     assert [each for each in planned if "fit into one node" in each] == expected
 
 
 @pytest.mark.parametrize(
     ("nodes", "processes", "remedy"),
     [
-        (4, "[4, 8, 32]", "processes_per_node: 2 spreads them, but 32 processes then need more than 4 nodes"),
-        (4, "[8, 16]", "processes_per_node: 4 spreads them"),
-        (4, "[2, 16]", "processes_per_node: 1 spreads them, but 16 processes then need more than 4 nodes"),
-        (2, "[4, 8]", "processes_per_node: 4 spreads 8"),
+        (
+            4,
+            "[4, 8, 32]",
+            "processes_per_node: [2] spreads them, but 32 processes then need more than 4 nodes",
+        ),
+        (4, "[8, 16]", "processes_per_node: [4] spreads them"),
+        (4, "[2, 16]", "processes_per_node: [1] spreads them, but 16 processes then need more than 4 nodes"),
+        (2, "[4, 8]", "processes_per_node: [4] spreads 8"),
         (1, "[2, 4]", None),
     ],
 )

@@ -99,6 +99,8 @@ def announcement(plan: Plan) -> str:
     if design.repetitions and not missing and not study.until:
         progress += ", nothing to measure"
     lines = [f"{study.name}: {counted(len(design.points), 'point')}, {amount} in all; {progress}"]
+    if not design.points:
+        lines = [f"{study.name}: no runs, only simulated points"] if design.simulated else lines
     lines += _earlier_versions(plan, missing)
     lines += _longest_wait(plan, len(missing))
     if asked.untimed:
@@ -150,8 +152,8 @@ def announcement(plan: Plan) -> str:
 
 def _separate_kinds(plan: Plan) -> list[str]:
     """Return a line if measured and emulated interconnects run that the study does not compare."""
-    interconnects = plan.asked.interconnects
-    kinds = {interconnects[name].kind for name in plan.asked.study.interconnects}
+    launched = {point.interconnect for point in plan.design.points if point.interconnect}
+    kinds = {plan.asked.interconnects[name].kind for name in launched}
     pair = {"measured", "emulated"}
     compared = [{*kinds_compared} for kinds_compared in plan.asked.study.compare_kinds]
     if not pair <= kinds or pair in compared:
@@ -260,7 +262,7 @@ def _one_node(plan: Plan) -> list[str]:
 
 
 def _how_to_spread(one_node: Sequence[int], counts: Sequence[int], nodes: int) -> str:
-    """Return which number of processes per node spreads the most counts of one node over the nodes here."""
+    """Return the number of processes per node that fits the most counts, and of these spreads the most."""
 
     def fitting(per_node: int) -> set[int]:
         return {count for count in counts if count % per_node == 0 and count // per_node <= nodes}
@@ -269,7 +271,7 @@ def _how_to_spread(one_node: Sequence[int], counts: Sequence[int], nodes: int) -
         return [count for count in one_node if count in fitting(per_node) and count > per_node]
 
     candidates = range(1, one_node[-1])
-    per_node = max(candidates, key=lambda each: (len(spread(each)), len(fitting(each))))
+    per_node = max(candidates, key=lambda each: (len(fitting(each)), len(spread(each))))
     if not spread(per_node):
         return ""
     which = "them" if spread(per_node) == one_node else _listed(spread(per_node))
@@ -279,7 +281,7 @@ def _how_to_spread(one_node: Sequence[int], counts: Sequence[int], nodes: int) -
         if too_large
         else ""
     )
-    return f" (processes_per_node: {per_node} spreads {which}{more})"
+    return f" (processes_per_node: [{per_node}] spreads {which}{more})"
 
 
 def _listed(counts: Sequence[int]) -> str:

@@ -12,7 +12,7 @@ from workflows import inputs
 from workflows.domain import InputError
 from workflows.jobs import SCHEDULERS
 from workflows.jobs.cluster import SITE
-from workflows.jobs.scheduler import Scheduler, SiteKey
+from workflows.jobs.scheduler import NODE_KEYS, Scheduler, SiteKey
 from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.launch.programs import output_of
 from workflows.paths import ROOT, SCHEMAS
@@ -62,10 +62,13 @@ def write_site(folder: Path) -> list[str]:
         raise InputError(f"--init: {file}: {error.strerror}") from None
     has_answered = scheduler.is_here and scheduler.describes_nodes
     missing = [] if has_answered else [key.key for key in keys if key.value is None and key.key != "modules"]
+    required = [key for key in missing if key in NODE_KEYS]
+    optional = [key for key in missing if key not in NODE_KEYS]
     command = "./run-study" if is_project else f"{ROOT}/run-study"
     return [
         f"{file}: written",
-        *([f"fill in: {', '.join(missing)}"] if missing else []),
+        *([f"fill in: {', '.join(required)}"] if required else []),
+        *([f"fill in if the cluster needs them: {', '.join(optional)}"] if optional else []),
         f"try: {command} smoke --profile {scheduler.folder} --dry-run",
     ]
 
