@@ -97,8 +97,9 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
     counts = [references[f"reference_{name}"] for name in references["unit"].unique()]
     ends = [formats.whole(getattr(pd.concat(counts), end)()) for end in ("min", "max")]
     return (
-        f"At each site, {labels.speedup} of a case is relative to the run with the fewest {unit}: "
-        f"{formats.spanned(*ends)} {unit}. Compare times, not {labels.speedup}, between sites."
+        f"{speedup} of a case is relative to the run with the fewest {unit} at the same site. Depending on "
+        f"the case and the site, this run has {formats.spanned(*ends)} {unit}. Compare times, not "
+        f"{labels.speedup}, between sites."
     )
 
 
@@ -124,10 +125,10 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     is_simulated = improvement["kind"].str.contains("simulated")
     if improvement.loc[~is_simulated, "paired"].eq(False).any():
         notes.append(
-            "Runs of two interconnects are unpaired if they have too few common blocks. Nodeworth then "
-            "divides every time of one interconnect by every time of the other interconnect. The table "
-            "shows how far the median of these ratios is from 1. This median may deviate from the ratio of "
-            "the median times."
+            "A block is a group of runs that were made together. If two interconnects have too few common "
+            "blocks, their comparison is unpaired. Nodeworth then divides every time of one interconnect by "
+            "every time of the other interconnect. The percentage of the comparison shows how far the median "
+            "of these ratios is from 1. This median may deviate from the ratio of the median times."
         )
     notes += rules
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]

@@ -69,8 +69,8 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
     caption = f"{caption[:1].upper()}{caption[1:]}"
     if equivalents:
         caption += (
-            f" Right: number of {headline.unit} with which each interconnect reaches the highest "
-            f"{labels.speedup} of the baseline {labels.baseline(equivalents[0])}. Nodeworth rounds each "
+            f" Right: number of {headline.unit} that each interconnect in this panel needs for the highest "
+            f"{labels.speedup} of its baseline, {labels.baseline(equivalents[0])}. Nodeworth rounds each "
             f"number up to whole {headline.unit}."
         )
     with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:

@@ -91,7 +91,10 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         caption += f" {RATIOS_OF_RUNS}"
     if len(order) > MOST_ROWS:
         more = len(order) - MOST_ROWS
-        caption += f" This table omits {counted(more, 'row')}. The table of each case has all interconnects."
+        caption += (
+            f" This table omits {counted(more, 'row')}. The table in the section of each case has all "
+            "interconnects."
+        )
     return table(caption, columns, groups)
 
 

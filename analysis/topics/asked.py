@@ -96,7 +96,7 @@ def _extent(content: Content) -> str:
     """Count the cases, interconnects, sites and runs of the study."""
     runs = content.runs
     if runs.empty:
-        return "This study has no runs. The report shows published values, which include no times of runs."
+        return "This study has no runs."
     keys = ("processes", "oversubscription", "threads")
     counts, levels, threads = (sorted(set(runs[key].map(int))) for key in keys)
     names, sites = runs["interconnect"].dropna().str.split("@").str[0].nunique(), runs["site"].nunique()

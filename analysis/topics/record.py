@@ -35,11 +35,11 @@ WEAK_WORDS = (
     "reference."
 )
 ALONE_WORDS = (
-    "The bootstrap draws runs at random. If imported runs have no blocks, the bootstrap draws runs for "
-    f"each point independently. The bootstrap needs at least {FEWEST_ALONE} runs per point. "
-    "A test used artificial data with a known true value. With 4 runs per point, 92 to "
-    "95\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value. With 5 to 10 runs per point, 96 "
-    "to 98\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value."
+    "For imported runs without blocks, the bootstrap draws the runs of each point independently. The "
+    f"bootstrap needs at least {FEWEST_ALONE} such runs per point. Nodeworth tested the bootstrap on "
+    "artificial data with a known true value. With 4 runs per point, 92 to 95\N{NARROW NO-BREAK SPACE}% of "
+    "the intervals contained the true value. With 5 to 10 runs per point, 96 to 98\N{NARROW NO-BREAK SPACE}% "
+    "of the intervals contained the true value."
 )
 """Source: ``tests/benchmarks/coverage_of_imported.py``."""
 MOST_INVALID = 50
@@ -83,10 +83,10 @@ def method_paragraphs(content: Content) -> list[str]:
             blocks = "times and the blocks in these files. The runs of a block were made together."
         paragraphs.append(
             f"The {kinds} results are imported from files. Nodeworth does not change the {blocks}"
-            f"{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
         )
     if not (scaling["kind"] == "simulated").all():
-        paragraphs.append(_interval_sentences(scaling, runs, content.labels))
+        seed = "" if was_run.any() else _seed_sentence("bootstrap", study)
+        paragraphs.append(_interval_sentences(scaling, runs, content.labels, seed))
     paragraphs.append(_test_sentences(content))
     paragraphs.append(" ".join(_definitions(content.tables, content.labels)))
     return list(filter(None, paragraphs))
@@ -174,8 +174,8 @@ def _stopping_sentences(until: AboutTarget, blocks: int) -> str:
     )
 
 
-def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Labels) -> str:
-    """Describe the intervals of times and of derived quantities, with their coverage."""
+def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Labels, seed: str) -> str:
+    """Describe the intervals of times and of derived quantities, with their coverage and the seed."""
     covered = scaling.dropna(subset=["coverage", "n"]).drop_duplicates("n").sort_values("n")
     if covered.empty:
         return "Each time is a single sample without an interval."
@@ -204,10 +204,9 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
             f"{listed(needed, 'or')}."
         )
     text += (
-        "Speedups and other quantities derived from times have percentile intervals of a bootstrap. The "
-        "nominal confidence of these intervals is "
+        "Speedups and other quantities derived from times have percentile intervals of a bootstrap, which "
+        f"draws runs at random.{seed} The nominal confidence of these intervals is {labels.confidence}. "
     )
-    text += f"{labels.confidence}. "
     if blocks.empty:
         return f"{text}{ALONE_WORDS}"
     text += "A sweep is a group with one block at each process count. The bootstrap resamples whole sweeps. "
@@ -378,7 +377,7 @@ def machine_blocks(content: Content) -> list[Block]:
     rows = [row([key, value]) for key, value in items.items() if not is_missing(value)]
     applications = listed(sorted(content.runs["application"].dropna().unique()))
     files = ["all runs in runs.csv", "all estimates in tables/"]
-    files += ["all published figures in published/"] if content.published else []
+    files += ["all other imported values in published/"] if content.published else []
     where = f"The folder of this report has {listed(files)}."
     text = paragraph(f"{where} Applications: {applications}." if applications else where)
     columns = left("Item", "Value")

@@ -44,7 +44,10 @@ def notes_section(content: Content) -> Section | None:
         numbers("Source", lambda source: f"[{sources.index(source) + 1}]", "source"),
     ]
     sources = list(dict.fromkeys(note["source"] for note in notes))
-    numbered_sources = "; ".join(f"[{number}] {source}" for number, source in enumerate(sources, 1))
+    numbered_sources = "; ".join(
+        f"[{number}] {'file ' if source.endswith('.csv') else ''}{source}"
+        for number, source in enumerate(sources, 1)
+    )
     order = list(dict.fromkeys(note["subject"] for note in notes))
     lines = sorted(
         notes,

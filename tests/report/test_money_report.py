@@ -408,7 +408,7 @@ def test_a_point_estimate_gives_neither_verdict_nor_best_choice(tmp_path):
     (buy,) = [line for line in paragraphs(pays(report)) if ", buy " in line]
     assert buy.endswith(". The differences are not tested.")
     text = blocks(turnaround(report), "paragraph")[-1]["text"]
-    assert text.endswith("at least 5 blocks, this file also has the combinations that may be as good.")
+    assert "at least 5 blocks, this file also has the combinations that may be as good as" in text
 
 
 def test_an_unfinished_study_states_costs_and_no_advice(tmp_path):

@@ -81,8 +81,8 @@ def winners_table(won: pd.DataFrame, labels: Labels, several_runs: bool = False)
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += (
-            " Nodeworth tests whether another interconnect may be the fastest. This test needs at least "
-            f"{FEWEST} blocks at a count."
+            f" At counts with fewer than {FEWEST} blocks (repetitions), Nodeworth does not test whether "
+            "another interconnect may be as fast."
         )
     if several_runs:
         caption += f" {RATIOS_OF_RUNS}"

@@ -64,7 +64,10 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     if improvement["p_adjusted"].notna().any():
         caption += " p is the p-value after Holm's correction."
         if any(map(allows_for_correlation, as_lines(improvement))):
-            caption += " For runs that may be correlated, p allows for this correlation, as the intervals do."
+            caption += (
+                " Successive imported runs may be correlated. The intervals and p-values of unpaired "
+                "comparisons allow for this correlation."
+            )
     if has_same_computing:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))
     if is_simultaneous:

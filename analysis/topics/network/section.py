@@ -38,7 +38,9 @@ OWN_CURVES = (
     "Nodeworth times each message size in several batches per run. The value of a run is the median over "
     "these batches. A curve shows the medians over the runs."
 )
-IMPORTED_CURVES = "Imported curves have the values of their files."
+IMPORTED_CURVES = (
+    "The values of imported curves come from their files, which may define latency and bandwidth differently."
+)
 SAME_KIND = "Nodeworth compares only curves of the same kind: measured, emulated, simulated or published."
 COLUMNS = {
     "loses_from_bytes": (
@@ -173,8 +175,8 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
         texts("Quicker again from", sizes, "drops"),
     ]
     caption = (
-        "Key numbers of each curve, from message sizes of 0 bytes and powers of two. N/2 is the size at "
-        "which the bandwidth reaches half of the peak."
+        "Key numbers of each curve. They use only message sizes of 0 bytes and powers of two. N/2 is the "
+        "size at which the bandwidth reaches half of the peak."
     )
     for column, sentences in COLUMNS.items():
         caption += f" {sentences}" if heads[column].notna().any() else ""

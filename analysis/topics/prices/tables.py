@@ -142,7 +142,8 @@ def offer_name(row: Line, labels: Labels) -> str:
     item = "" if is_missing(row["offer"]) or row["offer"] == row["interconnect"] else row["offer"]
     item = short_name(item, DIRECT)
     if row["basis"] == "computed":
-        item = f"computed ({item})"
+        item = item.removeprefix(interconnect).strip()
+        item = f"computed ({item})" if item else "computed"
     return ", ".join(filter(None, [interconnect, item, year]))
 
 
@@ -200,7 +201,7 @@ def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _at_size(number_of_nodes: float | None) -> str:
-    """State to which number of nodes a price applies; a price without a number applies to all."""
+    """State to which number of nodes a price applies, or that the source states no number."""
     if number_of_nodes is None or is_missing(number_of_nodes):
-        return " for any number of nodes"
+        return " (number of nodes not stated)"
     return f" at {nodes(number_of_nodes)}"

@@ -45,12 +45,11 @@ def _left_out(scaling: pd.DataFrame, labels: Labels) -> list[Block]:
     cases = list(dict.fromkeys(scaling.loc[scaling["unit"] == NODES, "case"]))
     if not cases:
         return []
-    its = "its" if len(cases) == 1 else "their"
-    names = listed(map(labels.case, cases))
+    these = "this case" if len(cases) == 1 else "these cases"
     return [
         paragraph(
-            "This section covers only cases that Nodeworth compares at equal numbers of cores. Nodeworth "
-            f"compares {names} at equal numbers of nodes. File tables/scaling.csv has {its} efficiency."
+            f"This section has no results for {listed(map(labels.case, cases))}, because Nodeworth compares "
+            f"{these} at equal numbers of nodes instead of cores."
         )
     ]
 
@@ -74,8 +73,8 @@ def _advice_blocks(content: Content, advice: pd.DataFrame) -> list[Block]:
             "all combinations of process counts and concurrent jobs. File tables/advice.csv has the "
             "recommended combination for each goal."
             + (
-                f" For curves with at least {FEWEST} blocks, this file also has the combinations that may be "
-                "as good."
+                f" If a curve has at least {FEWEST} blocks, this file also has the combinations that may be "
+                "as good as the recommended combination."
                 if some_unknown
                 else ""
             )

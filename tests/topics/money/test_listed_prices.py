@@ -63,7 +63,7 @@ def test_each_offer_has_its_sentence_and_its_line(published):
         in sentences
     )
     assert (
-        "InfiniBand 4x, 2004: the price per node is 1400 [1200, 1600] USD for any number of nodes."
+        "InfiniBand 4x, 2004: the price per node is 1400 [1200, 1600] USD (number of nodes not stated)."
         in sentences
     )
     (drawing,) = price_figures(prices, FigureLabels.of(Facts(), prices["interconnect"]))

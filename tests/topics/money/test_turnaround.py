@@ -198,8 +198,8 @@ def test_a_case_by_nodes_is_left_out_and_a_line_says_so():
     assert turnaround == {"packing": [], "advice": []}
     report = make_report(runs, make_tables(runs, chosen), Facts.of({}), [])
     assert sentences_of(part(report, "turnaround")) == (
-        "This section covers only cases that Nodeworth compares at equal numbers of cores. Nodeworth compares "
-        "duct at equal numbers of nodes. File tables/scaling.csv has its efficiency."
+        "This section has no results for duct, because Nodeworth compares this case at equal numbers of nodes "
+        "instead of cores."
     )
 
 
