@@ -151,7 +151,7 @@ def test_runs_with_two_settings_are_named_and_then_split(study_folder, tmp_path)
     pages = [json.dumps(part(report, name), ensure_ascii=False) for name in ("answer", "quality")]
     for page in (" ".join(page.replace("\xa0", " ").split()) for page in pages):
         groups = r"5 runs with a median of 35\.4 s and 6 runs with a median of 96\.5 s"
-        assert re.search(rf"azure \(pub\), 128 processes(:| form two groups:) {groups}", page)
+        assert re.search(rf"azure \(pub\) on 128 processes(:| form two groups:) {groups}", page)
         assert "they differ in UCX_TLS" in page
     assert (results / "figures/populations.svg").exists()
     study.write_text(f"{study.read_text()}settings: [UCX_TLS]\n")

@@ -94,18 +94,19 @@ def test_sentences():
     few = rows("lammps", "gke", {256: 50.0}, (1, 1, 1))
     (sentence,) = sentences(table(pooled(), few))
     assert sentence.startswith(
-        "Nodeworth tested 1 point with at least 8 valid runs. The times of the runs form two groups at 1 point. "
+        "At the only point with at least 8 valid runs, Nodeworth tested for two groups of times. "
+        "1 point has two groups. "
     )
     assert sentence.endswith("1 point has fewer than 8 valid runs, too few for this test.")
     (sentence,) = sentences(table(few))
     assert sentence == (
-        "Nodeworth tests whether the times of a point form two groups only at points with at least 8 valid "
-        "runs. Every point has fewer runs."
+        "At points with at least 8 valid runs, Nodeworth tests whether the times form two groups. Every point "
+        "has fewer runs."
     )
     (sentence,) = sentences(table(rows("lammps", "eks", {256: 50.0}, SPREAD)))
     assert sentence == (
-        "Nodeworth tested 1 point with at least 8 valid runs. The times of the runs form two groups at "
-        "no tested point."
+        "At the only point with at least 8 valid runs, Nodeworth tested for two groups of times. No "
+        "tested point has two groups."
     )
 
 

@@ -25,7 +25,7 @@ from analysis.runs.frames import Line, as_lines, is_missing
 from analysis.runs.groups import Groups
 from analysis.runs.runs import DISTURBED_CORES, RUNS, valid_rows
 from analysis.statistics.populations import FEWEST, are_two, best_split
-from analysis.topics.quality.sentences import point_name
+from analysis.topics.quality.sentences import point_in_words
 from analysis.topics.quality.tables import POINT, points_of
 
 MOST = 4
@@ -133,8 +133,7 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
     untested = len(populations) - len(tested)
     if tested.empty:
         needs = (
-            "Nodeworth tests whether the times of a point form two groups only at points with at least "
-            f"{FEWEST} valid runs."
+            f"At points with at least {FEWEST} valid runs, Nodeworth tests whether the times form two groups."
         )
         return [f"{needs} Every point has fewer runs."] if untested else []
     others = (
@@ -143,9 +142,10 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
         if untested
         else ""
     )
-    total = f"Nodeworth tested {counted(len(tested), 'point')} with at least {FEWEST} valid runs."
+    which = "only point" if len(tested) == 1 else counted(len(tested), "point")
+    total = f"At the {which} with at least {FEWEST} valid runs, Nodeworth tested for two groups of times."
     if mixed.empty:
-        return [f"{total} The times of the runs form two groups at no tested point.{others}"]
+        return [f"{total} No tested point has two groups.{others}"]
     named = [describe_groups(line, labels) for line in as_lines(mixed.head(MOST))]
     if len(mixed) > MOST:
         named.append(f"{formats.whole(len(mixed) - MOST)} more in tables/populations.csv")
@@ -155,7 +155,7 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
         "log-normal."
     )
     return [
-        f"{total} The times of the runs form two groups at {counted(len(mixed), 'point')}. "
+        f"{total} {counted(len(mixed), 'point')} {'has' if len(mixed) == 1 else 'have'} two groups. "
         f"{'; '.join(named)}. {remedies[0].upper()}{remedies[1:]}. {chance}{others}"
     ]
 
@@ -170,7 +170,7 @@ def population_note(populations: pd.DataFrame, labels: Labels, target_percent: f
     if mixed.empty:
         return ""
     sentences = [
-        f"The runs of {point_name(line, labels)} form two groups: {_groups(line)}."
+        f"The runs of {point_in_words(line, labels)} form two groups: {_groups(line)}."
         for line in as_lines(mixed.head(MOST_ON_PAGE_ONE))
     ]
     if more := max(len(mixed) - MOST_ON_PAGE_ONE, 0):
@@ -199,7 +199,7 @@ def _are_disturbed(line: Line) -> bool:
 
 def describe_groups(line: Line, labels: Labels) -> str:
     """Name a point, and its two groups with counts and median times."""
-    return f"{point_name(line, labels)}: {_groups(line)}"
+    return f"{point_in_words(line, labels)}: {_groups(line)}"
 
 
 def _groups(line: Line) -> str:

@@ -51,8 +51,9 @@ def quality(content: Content) -> Section | None:
         sentences += drift_sentences(tables["drift"], labels)
     sentences += order_sentences(content.runs) + rounding_sentences(content.runs)
     if "variability" in tables:
-        spread, *tested = spread_sentences(tables["variability"], labels)
-        sentences += [spread, *([] if content.facts.study.unfinished else tested)]
+        blocks += _spread_table(tables["variability"], labels)
+        if not content.facts.study.unfinished:
+            sentences += spread_sentences(tables["variability"], labels)
         sentences += stopped_sentences(tables["variability"])
         sentences += dependence_sentences(tables["variability"], labels)
     sentences += unpaired_dependence_sentences(tables["improvement"])
@@ -68,6 +69,30 @@ def quality(content: Content) -> Section | None:
 def _has_measured(runs: pd.DataFrame) -> bool:
     """Whether Nodeworth made runs of the study."""
     return "origin" not in runs or bool(runs["origin"].eq("run").any())
+
+
+def _spread_table(variability: pd.DataFrame, labels: Labels) -> list[Block]:
+    """Tabulate the median and the largest spread of the points of each interconnect."""
+    with_spread = variability[variability["spread_percent"].notna()]
+    if with_spread.empty:
+        return []
+    by_interconnect = with_spread.groupby(["interconnect", "kind"], dropna=False)["spread_percent"]
+    spreads = by_interconnect.agg(["median", "max"]).reset_index()
+
+    def percent(spread: float) -> str:
+        return formats.fixed(spread, 1)
+
+    fields = [
+        texts(labels.interconnect_head, labels.interconnect, "interconnect", "kind"),
+        numbers("Median spread (%)", percent, "median"),
+        numbers("Largest spread (%)", percent, "max"),
+    ]
+    caption = (
+        "Spread of the times from run to run: median and largest spread of the points of each interconnect. "
+        "Spread is the relative standard deviation of the times of a point, estimated from the median "
+        "absolute deviation."
+    )
+    return [line_table(caption, fields, labels.lines(spreads, "interconnect", "kind"), of_cases=False)]
 
 
 def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:

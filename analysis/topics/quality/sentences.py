@@ -12,7 +12,7 @@ from analysis.presentation.contests import allows_for_correlation
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
-from analysis.runs.frames import Line, as_float, as_lines, percent_interval
+from analysis.runs.frames import Line, as_float, as_lines, is_missing, percent_interval
 from analysis.runs.runs import DISTURBED_CORES, timed_rows
 from analysis.runs.settings import SHORT_SECONDS_OF_USERS, SIZE_OF_USERS
 from analysis.topics.quality.tables import (
@@ -168,21 +168,22 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
             f"Nodeworth flags outliers only at points with at least {counted(FEWEST, 'run')}. This study has "
             "no such point."
         ]
-    total = f"of {counted(len(judged), 'valid run')} at points with at least {counted(FEWEST, 'run')}"
+    total = f"Points with at least {counted(FEWEST, 'run')} have {counted(len(judged), 'valid run')}."
     if outliers.empty:
-        return [f"None {total} is an outlier by {OUTLIER_RULE}."]
+        return [f"{total} None of these runs is an outlier by {OUTLIER_RULE}."]
     outliers = outliers.assign(name=run_names(repetitions))
     farthest = max(as_lines(outliers), key=lambda line: abs(math.log(line["relative_seconds"])))
     deviation = 100 * (farthest["relative_seconds"] - 1)
     side = f"{formats.percent(abs(deviation))} {'above' if deviation > 0 else 'below'}"
-    verb, which = "are outliers", f"Of all outliers, run “{farthest['name']}” deviates most"
+    verb, which = "are outliers", "outlier farthest from its median"
     if len(outliers) == 1:
-        verb, which = "is an outlier", f"The outlier is run “{farthest['name']}”"
+        verb, which = "is an outlier", "outlier"
     text = (
-        f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}. The log time of an outlier is "
-        "more than 1.5 interquartile ranges below the lower quartile or above the upper quartile of its "
-        f"point. Estimates include outliers. {which}. Its time is {side} the median of its point: "
-        f"{point_name(farthest, labels)}."
+        f"{total} Of these runs, {formats.whole(len(outliers))} {verb} by {OUTLIER_RULE}. For each point, "
+        "Nodeworth takes the quartiles of the logarithms of the times. An outlier lies more than 1.5 "
+        "interquartile ranges below the lower or above the upper quartile. Estimates include outliers. The "
+        f"{which} is run “{farthest['name']}” of {point_in_words(farthest, labels)}. Its time is {side} the "
+        "median of its point."
     )
     return [text + _disturbed_outliers_sentence(outliers, runs)]
 
@@ -196,6 +197,8 @@ def _disturbed_outliers_sentence(outliers: pd.DataFrame, runs: pd.DataFrame) -> 
     if foreign_cores.isna().any():
         return ""
     disturbed = int((foreign_cores > DISTURBED_CORES).sum())
+    if len(outliers) == 1:
+        return f" Other programs {'disturbed' if disturbed else 'did not disturb'} this run."
     return f" Other programs disturbed {formats.whole(disturbed) if disturbed else 'none'} of the outliers."
 
 
@@ -223,14 +226,15 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
         first = ordered.iloc[0].to_dict()
         return [
             f"Nodeworth tested {counted(len(tested), 'point')} and found no significant drift of the times "
-            f"from the first block to the last. The test is {test}. The largest change of time is "
-            f"at {point_name(first, labels)}: {_change(first)}."
+            f"from the first block to the last. The test is {test}. The largest change from the first block "
+            f"to the last is at {point_in_words(first, labels)}: {_change(first)}."
         ]
     first = moved.iloc[0].to_dict()
     verb = "drifts" if len(moved) == 1 else "drift"
     return [
         f"{formats.whole(len(moved))} of {counted(len(tested), 'point')} {verb} from the first block to the "
-        f"last. The test is {test}. The largest drift is at {point_name(first, labels)}: {_change(first)}."
+        f"last. The test is {test}. The largest drift is at {point_in_words(first, labels)}: "
+        f"{_change(first)}."
         f"{_others_in(moved, 'drift')}"
     ]
 
@@ -290,24 +294,11 @@ def rounding_sentences(runs: pd.DataFrame) -> list[str]:
 
 
 def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
-    """Compare the run-to-run variation of the interconnects."""
+    """Compare the run-to-run spread of the interconnects with the spread of their baselines."""
     with_spread = variability[variability["spread_percent"].notna()]
     if with_spread.empty:
         return ["The run-to-run spread is unknown, because no point has two blocks."]
-    by_interconnect = with_spread.groupby(["interconnect", "kind"], dropna=False)["spread_percent"]
-    spreads = by_interconnect.agg(["median", "max"]).reset_index()
-    rows = labels.in_order(spreads, "interconnect", "kind").itertuples(index=False, name=None)
-    listed_spreads = listed(
-        f"{formats.percent(median, places=1)} (up to {formats.percent(largest, places=1)}) for "
-        f"{labels.interconnect(name, kind)}"
-        for name, kind, median, largest in rows
-    )
-    return [
-        f"The times of a point vary from run to run. Their spread is {listed_spreads}. Spread is the "
-        "relative standard deviation of the times of a point, estimated from the median absolute deviation. "
-        "For each interconnect, Nodeworth lists the median and the largest spread of its points.",
-        *_spread_tests(with_spread, labels),
-    ]
+    return _spread_tests(with_spread, labels)
 
 
 def stopped_sentences(variability: pd.DataFrame) -> list[str]:
@@ -334,9 +325,9 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
         )
     if tested.empty:
         return dependent or [
-            "Nodeworth does not compare the spreads of interconnects. For a comparison, an interconnect and "
-            "its baseline must be of the same kind, such as measured. Both need runs at the same count in at "
-            "least two common blocks."
+            "Nodeworth could not test whether the spread of an interconnect differs from the spread of its "
+            "baseline. The test needs two interconnects of the same kind, such as measured. Both need runs "
+            "at the same count in at least two common blocks."
         ]
     test = (
         "the signed-rank test of absolute deviations with Holm's correction. If the differences of the "
@@ -353,7 +344,7 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
     return [
         f"The spread differs from the spread of the baseline in {formats.whole(len(differing))} of "
         f"{counted(len(tested), 'comparison')}. The test is {test}. The clearest difference is at "
-        f"{point_name(first, labels)}: {_spreads(first, labels)}.{_others_in(differing, 'variability')}",
+        f"{point_in_words(first, labels)}: {_spreads(first, labels)}.{_others_in(differing, 'variability')}",
         *dependent,
     ]
 
@@ -373,7 +364,7 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
         verb, their = ("have wider intervals", "their")
     return [
         f"{formats.whole(len(dependent))} of {ratios} to the baseline {verb}, because {their} blocks may "
-        f"depend on earlier blocks. The strongest dependence is at {point_name(first, labels)}: "
+        f"depend on earlier blocks. The strongest dependence is at {point_in_words(first, labels)}: "
         f"{formats.whole(first['blocks'])} blocks equal {formats.number(first['effective_blocks'], 2)} "
         f"independent blocks.{_others_in(dependent, 'variability')} If whole sweeps depend on earlier "
         "sweeps, the bootstrap draws fewer sweeps. Fewer sweeps widen the intervals of speedups and of all "
@@ -421,45 +412,37 @@ def precision_sentences(precision: pd.DataFrame, has_measured: bool = True) -> l
         return ["No improvement has an interval, because the blocks are too few."] if len(precision) else []
     target = f"±{formats.number(compared['target_percent'].iloc[0], 2)} percentage points"
     wide = compared[~compared["reached"]]
-    intervals, they = ("interval", "This interval is")
-    if len(compared) > 1:
-        intervals, they = ("intervals", "All these intervals are")
-    sentences = [f"More blocks can narrow the {intervals} of {counted(len(compared), 'improvement')}."]
     if wide.empty:
-        return [f"{sentences[0]} {they} {target} or narrower."]
-    narrow = len(compared) - len(wide)
-    sentences.append(
-        f"{formats.whole(narrow)} of these intervals {'is' if narrow == 1 else 'are'} {target} or narrower."
-        if narrow
-        else f"{they} wider than {target}."
-    )
-    beyond = wide["blocks_wanted"] > MOST_TIMES * wide["blocks"]
-    if not (within := wide[~beyond & wide["blocks_wanted"].notna()]).empty:
-        estimates = within["blocks_wanted"]
-        needed = formats.spanned(formats.whole(estimates.min()), formats.whole(estimates.max()))
-        present = sorted({int(blocks) for blocks in within["blocks"].dropna()})
-        instead = f" instead of {listed(map(formats.whole, present), 'or')}" if present else ""
-        others = _others(len(wide), len(compared))
-        others = counted(len(within), "improvement") if beyond.any() else others
+        every = "The interval of 1 improvement is"
+        if len(compared) > 1:
+            every = f"The intervals of all {counted(len(compared), 'improvement')} are"
+        return [f"{every} {target} or narrower."]
+    sentences = [
+        f"{formats.whole(len(wide))} of {counted(len(compared), 'improvement')} "
+        f"{'has an interval' if len(wide) == 1 else 'have intervals'} wider than {target}."
+    ]
+    if wide["blocks_wanted"].notna().any():
         sentences.append(
-            f"{others} would need about {needed} blocks{instead} for an interval of {target}. The width of "
-            "an interval shrinks about as 1 / √blocks."
+            "The table below estimates how many blocks would narrow each interval to this width. The width "
+            "of an interval shrinks about as 1 / √blocks."
         )
-    if number := int(beyond.sum()):
-        remedies = " More steps per run or an idle machine would also narrow the intervals."
-        others = _others(number, len(compared)) if number == len(wide) else counted(number, "improvement")
+    if number := int((wide["blocks_wanted"] > MOST_TIMES * wide["blocks"]).sum()):
         sentences.append(
-            f"{others} would need more than {MOST_TIMES} times as many blocks for an interval of {target}."
-            f"{remedies if has_measured else ''}"
+            f"For {formats.whole(number)} of these intervals, the estimate is more than {MOST_TIMES} times "
+            "the present number of blocks."
         )
+        if has_measured:
+            sentences.append("More steps per run or an idle machine would also narrow the intervals.")
     return [" ".join(sentences)]
 
 
-def _others(wide: int, compared: int) -> str:
-    """Name the intervals that are too wide: all of the compared ones, or the others."""
-    if wide == compared:
-        return "This improvement" if wide == 1 else "All improvements"
-    return "The other improvement" if wide == 1 else "The other improvements"
+def point_in_words(row: Line, labels: Labels) -> str:
+    """Name a point in a sentence."""
+    text = f"“{labels.case(row['case'])}”"
+    if not is_missing(row["interconnect"]):
+        text += f" over {labels.interconnect(row['interconnect'], row['kind'])}"
+    text += f" on {processes(row['processes'])}"
+    return text if row["oversubscription"] == 1 else f"{text} at oversubscription {row['oversubscription']}"
 
 
 def point_name(row: Line, labels: Labels) -> str:
