@@ -47,7 +47,7 @@ PART_NAMES = {
     "memory": "shared caches and memory",
     "communication": "communication and unrecorded time",
     "waiting": "waiting of ranks for each other",
-    "work": "additional computing time of all ranks together",
+    "work": "work. All ranks together compute longer than the serial run, even if each rank is timed alone",
 }
 
 WHOLE = formats.percent(100)
@@ -229,17 +229,19 @@ def node_loss(content: Content) -> Section | None:
         numbers("Bandwidth at most (%)", share("bandwidth")),
     ]
     method = (
-        "Nodeworth ran each traced rank again in two ways: alone, and together with other ranks of its "
-        "node. “Memory” is the additional computing time of a rank while other ranks of its node compute."
-        " “Waiting” is the time that ranks wait for each other. Nodeworth computes this time in a replay "
-        "of the trace in which messages take no time. “Work” compares the CPU time of all ranks, timed "
-        "alone, with the CPU time of the serial run. “Communication” is the rest, which includes time "
-        "that the trace does not record. In the table, these four parts are percentages of the loss, "
-        f"which add up to {WHOLE}. “Bandwidth at most” is an upper bound of the loss that memory bandwidth"
-        f" can cause. It assumes that all computing waits for memory, so it may exceed {WHOLE}. Nodeworth "
-        "measured this bandwidth with STREAM triad on one core and on several cores. Brackets account for"
-        " the interval of the efficiency and the uncertainty bands of the traces. File "
-        "tables/node_loss.csv has the factors."
+        "Nodeworth traced a run of each case at each process count of the table. It then ran the ranks of "
+        "this run again: each rank alone, and some ranks together. Section “Traces: computing and "
+        "communication” shows the times. “Memory” is the additional computing time of a rank while other "
+        "ranks of its node compute. “Waiting” is the time that ranks wait for each other. Nodeworth computes "
+        "this time in a replay of the trace in which messages take no time. “Work” is the additional CPU "
+        "time of all ranks, each timed alone, over the CPU time of the serial run. “Communication” is the "
+        "rest of the loss, which includes time that the trace does not record. In the table, these four "
+        f"parts are percentages of the loss, which add up to {WHOLE}. The rest is negative if the other "
+        f"parts exceed {WHOLE}. “Bandwidth at most” is an upper bound of the loss that memory bandwidth can "
+        f"cause. It assumes that all computing waits for memory, so it may exceed {WHOLE}. Nodeworth "
+        "measured this bandwidth with STREAM triad on one core and on several cores. Brackets combine the "
+        "interval of the efficiency with columns “Band (s)” and “Another rank (%)” of the section on traces. "
+        "File tables/node_loss.csv has the factors."
     )
     caption = (
         "Causes of the loss of efficiency inside a node. The efficiency is the product of four factors, one "
@@ -271,6 +273,8 @@ def _loss_sentence(line: Line, labels: Labels) -> str:
     for part in ("memory", "communication"):
         if part != largest:
             text += f" {PART_NAMES[part].capitalize()} cause {shares[part]} of the loss."
+    if line["communication_percent_low"] < 0:
+        text += " The share of communication is the rest of the loss, and may be negative."
     return text + _bandwidth_sentence(line)
 
 
@@ -280,15 +284,18 @@ def _bandwidth_sentence(line: Line) -> str:
     if is_missing(bound[0]):
         return ""
     share = formats.percent_with_interval(*bound)
-    text = f" Memory bandwidth can cause at most {share} of the loss."
+    text = f" For memory bandwidth alone, Nodeworth knows only an upper bound: {share} of the loss."
     if bound[0] > 100:
         text += f" This upper bound exceeds {WHOLE}, because it assumes that all computing waits for memory."
     if line["memory_percent_low"] <= line["bandwidth_percent_high"]:
-        return f"{text} Within the uncertainty, shared caches and memory cause no larger share."
+        return (
+            f"{text} The share of shared caches and memory is not clearly above this bound, so memory "
+            "bandwidth may explain all of it."
+        )
     by_reruns = formats.percent_with_interval(*interval(line, "memory_percent"))
     return (
-        f"{text} Shared caches and memory cause a larger share: {by_reruns}. Ranks therefore share more than "
-        "bandwidth, such as caches or the clock rate of busy cores."
+        f"{text} The share of shared caches and memory is above this bound: {by_reruns}. Ranks therefore "
+        "share more than bandwidth, such as caches or the clock rate of busy cores."
     )
 
 

@@ -104,7 +104,8 @@ def test_a_sentence_states_where_lost_time_goes(tables):
     assert sentences_of(section).splitlines()[0] == (
         "Duct on 2 processes of one node, memory: the efficiency is 0.625 [0.625, 0.625]. The largest "
         "share of the loss, 33 % [33, 33], is due to waiting of ranks for each other. Shared caches and memory "
-        "cause 20 % [0, 47] of the loss. Communication and unrecorded time cause 26 % [-28, 67] of the loss."
+        "cause 20 % [0, 47] of the loss. Communication and unrecorded time cause 26 % [-28, 67] of the loss. "
+        "The share of communication is the rest of the loss, and may be negative."
     )
     (table,) = blocks(section, "table")
     assert cells(table)[0][:3] == ["memory", "2", "0.625 [0.625, 0.625]"]
@@ -136,8 +137,8 @@ def test_shared_bandwidth_explains_no_more_than_if_all_waited_for_memory(tables)
     assert sum(row[f"{part}_percent"] for part in PART_NAMES) == pytest.approx(100)
     sentence = sentences_of(section_of(tables, loss)).splitlines()[0]
     assert sentence.endswith(
-        "Memory bandwidth can cause at most 47 % [22, 61] of the loss. Within the uncertainty, shared caches and "
-        "memory cause no larger share."
+        "For memory bandwidth alone, Nodeworth knows only an upper bound: 47 % [22, 61] of the loss. The share of "
+        "shared caches and memory is not clearly above this bound, so memory bandwidth may explain all of it."
     )
 
 
@@ -147,7 +148,7 @@ def test_both_figures_are_given_if_re_runs_exceed_the_bandwidth_limit(tables):
     assert loss["node_loss"].loc[0, "bandwidth_factor_high"] == 1
     sentence = sentences_of(section_of(tables, loss)).splitlines()[0]
     assert (
-        "at most 2.1 % [0.0, 4.3] of the loss. Shared caches and memory cause a larger share: "
+        "upper bound: 2.1 % [0.0, 4.3] of the loss. The share of shared caches and memory is above this bound: "
         "39 % [30, 47]. Ranks" in sentence
     )
     assert "share more than bandwidth" in sentence
