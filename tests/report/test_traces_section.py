@@ -129,9 +129,12 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
     sentences = sentences_of(section)
     waited = "Reason: ranks together took far more or less CPU time than the serial run, or waited."
     assert (
-        f"Predictions from these traces are only indicative: The duct on 4 processes. {waited}" in sentences
+        f"Predictions from this trace are only indicative: “The duct” on 4 processes. {waited}" in sentences
     )
-    assert "The duct on 4 processes. Reason: MPI_Win_create: a window." in sentences
+    assert (
+        "In this trace, the ranks were timed together, not alone: “The duct” on 4 processes. "
+        "Reason: MPI_Win_create: a window." in sentences
+    )
     assert "“together” means" in sentences and "“alone” means" not in sentences
 
 
@@ -147,15 +150,15 @@ def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
     assert row["step_spread_percent"] == pytest.approx(10)
     uneven = traces(Content(runs, {"traces": tables["traces"].assign(step_spread_percent=15.0)}, FACTS, []))
     section = traces(Content(runs, {"traces": tables["traces"]}, FACTS, []))
-    assert "The steps of these traces differ by up to 15 %" in sentences_of(
+    assert "The steps of this trace differ by up to 15 %" in sentences_of(
         uneven
     ) and "differ by up to" not in sentences_of(section)
     sentences = sentences_of(section)
     assert (
-        "“alone” means that each rank ran again several times, alone" in sentences
+        "“alone” means that each rank ran again several times, without messages" in sentences
         and "“together” means" not in sentences
     )
-    assert "Reason: a rank was timed alone fewer than three times, or its times differ" in sentences
+    assert "Reason: the computing times of the repeats differ by more than 10 %." in sentences
     assert cells(blocks(section, "table")[0])[0][8:10] == ["3–8", "alone, 3 times"]
 
 

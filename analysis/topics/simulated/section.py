@@ -148,10 +148,10 @@ def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
         "Errors of each model. Nodeworth fitted the model to the times of a ping-pong, simulated the same "
         "ping-pong and compared the times. Column “Points” shows the number of message sizes. Columns “Left "
         "out” show errors of another check. Nodeworth leaves out each message size in turn and predicts its "
-        "time from the two neighbouring sizes. These columns cover no sizes below 2 KiB. They also do "
-        "not cover the first and the last size of each MPI protocol, such as eager. A model with 2 in column "
-        "“Points” knows only latency and peak bandwidth. Errors of such a model at other message sizes are "
-        "unknown."
+        "time from the two neighbouring sizes. These columns omit sizes below 2 KiB, which are too close to "
+        "changes of the MPI protocol. They also omit the first and the last size of each protocol, because a "
+        "neighbour is missing. A model with 2 in column “Points” knows only latency and peak bandwidth. "
+        "Errors of such a model at other message sizes are unknown."
     )
     return table(caption, columns, {"": rows})
 
@@ -202,10 +202,10 @@ def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labe
     if not lines:
         return []
     caption = (
-        "Each row shows the one-way times at a message size of a fitted ping-pong curve. “Given” times come "
-        "from the curve. “Replayed” times come from the model. For column “Error if left out”, Nodeworth "
-        "predicts the given time of a row from the rows of the two neighbouring sizes. "
-        "The first and the last size of each MPI protocol "
+        "Nodeworth fitted the model to the times of a ping-pong. Each row shows the one-way times of a "
+        "message size. “Given” times come from the ping-pong. “Replayed” times come from the model. For "
+        "column “Error if left out”, Nodeworth predicts the given time of a row from the rows of the two "
+        "neighbouring sizes. The first and the last size of each MPI protocol "
         f"have a dash ({MISSING}), because a neighbour is missing."
     )
     fields = [

@@ -19,17 +19,19 @@ HOW = (
     "A trace contains the computing and communication of every rank in a few steps of a run. Column "
     "“Computing” shows the sum of the CPU times of all ranks. The computing of a rank with several threads "
     "lasts until its last thread ends. Column “Over serial” is a ratio: computing time × threads per rank / "
-    "time of the same steps in serial runs. Above 1, the ranks together compute longer than a serial run. "
-    "Column “Another rank” shows the slowdown of a rank for each other rank that computes on its node. "
+    "CPU time of the same steps in the serial run. Above 1, the ranks together compute longer than a serial "
+    "run. Column “Another rank” shows the slowdown of a rank for each other rank that computes on its node. "
     "Nodeworth measured this slowdown by timing ranks alone and together."
 )
 TIMED = {
     "alone": (
-        "In column “Timed”, “alone” means that each rank ran again several times, alone on a core. The other "
-        "ranks did not run. The MPI calls of the rank returned the data that the traced run had recorded. "
-        "The rank sent the same messages as in the traced run. The computing time of the rank is the median "
-        "of these runs. Column “Band (s)” shows the band of this time, which contains "
-        "90\N{NARROW NO-BREAK SPACE}% of these runs."
+        "In column “Timed”, “alone” means that each rank ran again several times, without messages from or "
+        "to other ranks. Its MPI calls returned the data that the traced run had recorded. The computing "
+        "time of the rank is the median of these repeats. Column “Band (s)” shows a range of the computing "
+        "time of all ranks together, which contains 90\N{NARROW NO-BREAK SPACE}% of the repeats. Unlike "
+        "column “Computing”, columns “Band (s)” and “Over serial” are corrected. Nodeworth corrects them for "
+        "changes of the machine's speed, by the serial runs in column “Corrected by”. It also corrects them "
+        "for the slowdown by ranks that ran at the same time."
     ),
     "together": (
         "In column “Timed”, “together” means that Nodeworth timed the computing in the traced run. Ranks on "
@@ -57,6 +59,8 @@ OPERATIONS = {
 """Names of operations between two ranks; collective calls keep their names."""
 _ENDS = {"recv", "irecv", "wait"}
 """Receiving operations. They are not counted, since the sending operations are counted (`OPERATIONS`)."""
+FEWEST_REPEATS = 3
+"""Number of repeats below which predictions are only indicative."""
 UNEVEN_PERCENT = 10
 """Difference between the steps of a trace, in percent, above which the report mentions the trace."""
 
@@ -96,7 +100,8 @@ def _together_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the traces that were not timed alone, by the tracer's reason."""
     together = rows[rows["timing_reason"].notna()].groupby("timing_reason", sort=False)
     return [
-        f"These traces were timed together, not alone: {_names(traces_of_reason, labels)}. Reason: {reason}."
+        f"In {_these(traces_of_reason)}, the ranks were timed together, not alone: "
+        f"{_names(traces_of_reason, labels)}. Reason: {reason}."
         for reason, traces_of_reason in together
     ]
 
@@ -104,15 +109,15 @@ def _together_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
 def _indicative_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the traces whose predictions are only indicative, by reason."""
     rows = rows[rows["indicative"]]
-    is_alone = rows["timing"] == "alone"
-    alone, together = rows[is_alone], rows[~is_alone]
+    is_alone, is_repeated = rows["timing"] == "alone", rows["repeats"] >= FEWEST_REPEATS
     reasons = {
-        "a rank was timed alone fewer than three times, or its times differ by more than 10 %": alone,
-        "ranks together took far more or less CPU time than the serial run, or waited": together,
+        "each rank was timed alone fewer than three times": rows[is_alone & ~is_repeated],
+        "the computing times of the repeats differ by more than 10 %": rows[is_alone & is_repeated],
+        "ranks together took far more or less CPU time than the serial run, or waited": rows[~is_alone],
     }
     return [
-        f"Predictions from these traces are only indicative: {_names(traces_of_reason, labels)}. Reason: "
-        f"{reason}."
+        f"Predictions from {_these(traces_of_reason)} are only indicative: "
+        f"{_names(traces_of_reason, labels)}. Reason: {reason}."
         for reason, traces_of_reason in reasons.items()
         if not traces_of_reason.empty
     ]
@@ -125,9 +130,13 @@ def _uneven_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         return []
     most = uneven["step_spread_percent"].max()
     return [
-        f"The steps of these traces differ by up to {most:.0f} %: {_names(uneven, labels)}. "
+        f"The steps of {_these(uneven)} differ by up to {most:.0f} %: {_names(uneven, labels)}. "
         "More traced steps (simulation.steps) would represent a run better."
     ]
+
+
+def _these(rows: pd.DataFrame) -> str:
+    return "this trace" if len(rows) == 1 else "these traces"
 
 
 def _names(rows: pd.DataFrame, labels: Labels) -> str:
@@ -135,7 +144,7 @@ def _names(rows: pd.DataFrame, labels: Labels) -> str:
     names = []
     for case, counts in rows.groupby("case", sort=False)["processes"]:
         noun = "process" if max(counts) == 1 else "processes"
-        names.append(f"{labels.case(str(case))} on {listed(map(str, sorted(counts)))} {noun}")
+        names.append(f"“{labels.case(str(case))}” on {listed(map(str, sorted(counts)))} {noun}")
     return "; ".join(names)
 
 
