@@ -33,8 +33,8 @@ OF_SPEEDUPS = (
 )
 
 RATIOS_OF_RUNS = (
-    "Nodeworth estimates percentages from ratios of single runs. The ratio of two median times may therefore "
-    "give a different percentage."
+    "Nodeworth divides times of single runs over two interconnects, and estimates the percentages from these "
+    "ratios. The ratio of two median times may therefore give a different percentage."
 )
 
 

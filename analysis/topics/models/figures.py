@@ -127,7 +127,7 @@ def _draw_panel(
     dots = []
     for point in as_lines(points):
         value, low, high = interval(point, "speedup")
-        text = f"{labels.speedup} {formats.bracketed(value, low, high)}, as run"
+        text = f"{labels.speedup} {formats.bracketed(value, low, high)}"
         text = point_text(labels, point, name, text)
         dots.append(Point(point["processes"], value, look, interconnect, text, low, high))
     draw_points(drawing, axes, dots, hollow=True, size=3.4)
@@ -158,9 +158,9 @@ def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
         Line2D([], [], color=style.IDEAL, linewidth=0.8),
     ]
     texts = [
-        "Run",
+        "Result",
         "Average of the models",
-        "Beyond the runs",
+        "Beyond the results",
         *(["Its band"] if banded else []),
         "Ideal",
     ]
@@ -170,11 +170,14 @@ def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
 def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: Labels) -> str:
     """Explain the lines of a figure, and state how many of the case's curves it shows."""
     factors = {formats.plain(round(line["predicted_to"] / line["fitted_to"], 1)) for line in shown}
+    simulated = [line["kind"] == "simulated" for line in shown]
+    points = "a median of runs or a simulated value" if any(simulated) else "the median of its runs"
     sentences = [
-        f"{labels.case(case)}: {labels.speedup} against processes. Each point is the median of its runs. "
+        f"{labels.case(case)}: {labels.speedup} against processes. Each point is "
+        f"{f'a simulated {labels.speedup}' if all(simulated) else points}. "
         "Lines show the predictions, which are weighted averages over the models. Shaded areas are "
         f"{labels.intervals(pd.DataFrame(shown))}.",
-        "Dashed lines are predictions above the largest count that was run. Dashed lines end at "
+        "Dashed lines are predictions above the largest count of the points. Dashed lines end at "
         f"{formats.listed(sorted(factors), 'or')} times the largest count.",
     ]
     if len(shown) < curves:

@@ -27,19 +27,19 @@ READING = (
     "error at the omitted counts. The best model has the smallest held-out error. A predicted time is a "
     "weighted average of the times of all models. The smaller the held-out error of a model, the larger is "
     "its weight. Brackets contain the interval or band of a prediction. The more the models disagree, the "
-    "wider are the brackets. Above the largest count that was run, larger held-out errors also widen the "
-    "brackets. Predictions above twice the largest count that was run have no brackets."
+    "wider are the brackets. Above the largest count of the curve, larger held-out errors also widen the "
+    "brackets. Predictions above twice this count have no brackets."
 )
 READING_WEAK = (
-    " In the communication model, the time on p processes is b + c log2 p + d p. The fit determines b, c "
-    "and d."
+    " The models are Gustafson's law and the communication model. In the communication model, the time on p "
+    "processes is b + c log2 p + d p. The fit determines b, c and d."
 )
 READING_STRONG = (
-    " In the communication model, the time on p processes is a/p + b + c log2 p + d p. The fit "
-    "determines a, b, c and d. USL is Gunther's Universal Scalability Law. Column “Limit of speedup” shows "
-    "the speedup that the formula of the model cannot exceed. This limit is not a prediction. Column “Peak” "
-    "shows the process count at which the model has its highest speedup. ∞ means that the model has no peak "
-    "up to the largest predicted count."
+    " The models are Amdahl's law, USL (Gunther's Universal Scalability Law) and the communication model. In "
+    "the communication model, the time on p processes is a/p + b + c log2 p + d p. The fit determines a, b, "
+    "c and d. Column “Limit of speedup” shows the speedup that the formula of the model cannot exceed. This "
+    "limit is not a prediction. Column “Peak” shows the process count at which the model has its highest "
+    "speedup. ∞ means that the model has no peak up to the largest predicted count."
 )
 
 
@@ -85,11 +85,14 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     ]
     has_intervals = best_models[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
     brackets = f" Brackets contain {labels.intervals(best_models)}." if has_intervals else ""
+    quantities = ["serial_fraction", *([] if labels.weak else ["peak_processes", "limit_speedup"])]
+    is_known = best_models[quantities].notna()
+    has_dashes = (is_known.any() & ~is_known.all()).any()  # a column without values is omitted
+    dashes = f" A dash ({MISSING}) means that the model does not define the quantity of the column."
     caption = (
-        f"The best model of each curve.{brackets} A dash ({MISSING}) means that the model does not define "
-        f"the quantity of the column. Column “{labels.speedup.capitalize()} there” shows the predicted "
-        f"{labels.speedup} at the process count in column “Predicted to”. File tables/models.csv has all "
-        "models."
+        f"The best model of each curve.{brackets}{dashes if has_dashes else ''} Column "
+        f"“{labels.speedup.capitalize()} there” shows the predicted {labels.speedup} at the process count in "
+        "column “Predicted to”. File tables/models.csv has all models."
     )
     lines = labels.lines(best_models, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -127,8 +127,9 @@ def _effect_of_iterations(line: Line) -> str:
         ""
         if is_missing(loss)
         else (
-            f". The additional iterations explain {formats.percent(loss)} of the lost time, which an "
-            f"efficiency of {formats.percent(100)} would save"
+            ". The lost time is the additional run time relative to an efficiency of "
+            f"{formats.percent(100)}. The additional iterations cause {formats.percent(loss)} of the lost "
+            "time"
         )
     )
     return (
@@ -144,10 +145,12 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
     for case, rows in labels.by_case(loop):
         few, many = int(rows["processes"].min()), int(rows["processes"].max())
         shares = rows[rows["processes"] == few].groupby("part")["share"].median()
-        largest = str(shares.idxmax())
+        largest = shares.nlargest(2)
+        named = listed(f"“{part}” ({formats.percent(100 * share)})" for part, share in largest.items())
         text = (
-            f"{labels.case(case)}: on {processes(few)}, part “{largest}” is the largest part of the main "
-            f"loop and takes {formats.percent(100 * shares[largest])} of it"
+            f"{labels.case(case)}: on {processes(few)}, the largest "
+            f"{'parts' if len(largest) > 1 else 'part'} of the main loop "
+            f"{'are' if len(largest) > 1 else 'is'} {named}"
         )
         at_largest = rows[rows["processes"] == many]
         at_largest = at_largest.assign(growth=at_largest["share"] - at_largest["part"].map(shares))
@@ -239,8 +242,8 @@ def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
         ]
     columns = [*left("Field"), *right(*map(processes, counts))]
     caption = (
-        "The table counts the iterations of the linear solver in each time step. For a steady solver, it "
-        "counts them in each iteration of the steady solver. The values are medians over all interconnects. "
+        "The table counts the iterations of the linear solver in each time step, or in each outer iteration "
+        "of a steady solver. The values are medians over all interconnects. "
         "All points are in tables/solver_iterations.csv."
     )
     return table(caption, columns, groups)

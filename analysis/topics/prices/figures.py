@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import cycle
 
 import pandas as pd
@@ -37,9 +38,7 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     offers = list(labels.in_order(rows, "interconnect").groupby(OFFER, dropna=False, sort=False))
     caption = (
         f"Price of an interconnect in {currency} against the number of nodes. The price includes adapters, "
-        "switches and cables. Bars are published price ranges for one number of nodes. Bands are published "
-        "price ranges that do not depend on the number of nodes. Lines without marks are computed prices: "
-        "Nodeworth adds the prices of all adapters, switches and cables of a tree of switches."
+        f"switches and cables.{_marks_in_words(offer for _, offer in offers)}"
     )
     inches = HEIGHT + LINE_HEIGHT * math.ceil(len(offers) / COLUMNS)
     alt = f"Price per node and total price in {currency} against nodes, by interconnect."
@@ -60,6 +59,22 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
         for (_, offer), text in zip(offers, legend.get_texts(), strict=True):
             drawing.mark(text, offer["interconnect"].iat[0])
     return drawing
+
+
+def _marks_in_words(offers: Iterable[pd.DataFrame]) -> str:
+    """Explain the bars, bands and lines without marks that a figure of offers has."""
+    sentences = {}
+    for offer in offers:
+        if (offer["basis"] != "published").all():
+            sentences["lines"] = (
+                " Lines without marks are computed prices: Nodeworth adds the prices of all adapters, "
+                "switches and cables of a tree of switches."
+            )
+        if offer["nodes"].isna().all():
+            sentences["bands"] = " Bands are published price ranges for every number of nodes."
+        elif offer["price_per_node_low"].notna().any():
+            sentences["bars"] = " Bars are published price ranges for one number of nodes."
+    return "".join(sentences.values())
 
 
 def _ticks(rows: pd.DataFrame) -> list[int]:
