@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -313,11 +314,21 @@ def _scratch_folder() -> Iterator[None]:
 
 
 def _print_changes(study: Mapping[str, Any], file: Path) -> None:
-    """Print which keys of an earlier study file of the same name the study replaces."""
+    """Print which values of an earlier study file of the same name the study replaces."""
     earlier = read_yaml(file) if file.exists() else study
-    changed = [key for key in sorted({*earlier, *study}) if earlier.get(key) != study.get(key)]
-    if changed:
-        print(f"{file}: replaced, with other {', '.join(changed)}", file=sys.stderr)
+    before, now = (_flat(each) for each in (earlier, study))
+    changed = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
+    values = [f"{key}: {json.dumps(before[key])}" if key in before else f"no {key}" for key in changed]
+    if values:
+        print(f"{file}: replaced; it stated {', '.join(values)}", file=sys.stderr)
+
+
+def _flat(study: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a study, and the keys of its case if it has a single case with keys."""
+    cases = study.get("cases", [])
+    if len(cases) != 1 or not isinstance(cases[0], dict):
+        return dict(study)
+    return {key: value for key, value in study.items() if key != "cases"} | cases[0]
 
 
 def _link_all_but(file: Path, folder: Path) -> None:

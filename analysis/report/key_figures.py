@@ -156,10 +156,10 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
         label = "Stops scaling at"
     elif end == "rises":
         label = "Still scales at"
-        speedup += f", {contest.largest_of('this interconnect')}"
+        speedup += f" at {contest.largest_of('this interconnect')}"
     elif is_best_at_largest(peak, contest.scaling):
         label = "May still scale at"
-        speedup += f", {contest.largest_of('this interconnect')}"
+        speedup += f" at {contest.largest_of('this interconnect')}"
     else:
         label = "May stop scaling at"
     return key_figure(label, contest.counted(count), f"{name}: {speedup}", counts, str(peak["kind"]))

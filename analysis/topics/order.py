@@ -18,7 +18,13 @@ from analysis.presentation.style import FigureLabels
 from analysis.runs.errors import one_line
 from analysis.runs.frames import Line, as_lines
 from analysis.runs.runs import OUTDATED
-from analysis.topics.quality.tables import OUTLIER_RULE, flag_outliers, points_of, run_names
+from analysis.topics.quality.tables import (
+    OUTLIER_RULE,
+    flag_outliers,
+    is_without_block,
+    points_of,
+    run_names,
+)
 from analysis.topics.topic import Topic
 
 PANEL_HEIGHT = 0.95
@@ -99,8 +105,7 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 
 def _has_blocks(ordered: pd.DataFrame) -> bool:
-    """Return whether the blocks are from the study or from the imported files, not numbers of repetitions."""
-    return bool(ordered["order_from"].fillna("block").str.startswith("block").all())
+    return not is_without_block(ordered).any()
 
 
 def shown_limit(ordered: pd.DataFrame) -> float:

@@ -193,7 +193,8 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     text = (
         f"Times are medians over {noun}, including outliers. For the interval of a time, Nodeworth sorts the "
         "times of the runs. Both ends of the interval are two of these times, chosen by position (order "
-        f"statistics). Intervals of times have a confidence of {shares}. "
+        f"statistics). Intervals of times have a confidence of {shares}. If successive times depend on each "
+        "other, Nodeworth chooses ends farther apart. "
     )
     blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
     if blocks.empty and alone_with_draws.empty:

@@ -535,7 +535,7 @@ class TestUnsureTops:
         answer = part(report, "answer")
         (figures,) = blocks_of(answer, "key_figures")
         (note,) = [plain(figure["note"]) for figure in figures["key_figures"]]
-        assert note == "a: speedup 2.00, the largest count with a core for each process"
+        assert note == "a: speedup 2.00 at the largest count with a core for each process"
         (table,) = blocks_of(answer, "table")
         assert "speedup still rises at the largest count with a core for each process." in table["caption"]
 

@@ -346,7 +346,9 @@ def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
     assert set(runs["case"]) == {"cavity"} and set(runs["processes"]) == {1, 2}
     sound_runs(runs)
     report = (place / "results/cavity/report.html").read_text()
-    assert "SIMPLE" not in report and "endTime 0.5 is now the time of the last step" in report
+    assert (
+        "SIMPLE" not in report and "endTime 0.5 is replaced: each run ends after the stated steps" in report
+    )
 
 
 @pytest.mark.parametrize(
@@ -423,7 +425,7 @@ def test_a_command_with_other_options_prints_what_it_replaces(tmp_path, monkeypa
         with pytest.raises(SystemExit):
             main(["--case", "run/cavity", "--processes", "1", *options])
         lines.append([line for line in capsys.readouterr().err.splitlines() if "replaced" in line])
-    assert lines == [[], [], ["results/cavity/study.yaml: replaced, with other cases"]]
+    assert lines == [[], [], ["results/cavity/study.yaml: replaced; it stated steps: 5"]]
 
 
 @pytest.mark.parametrize(

@@ -467,8 +467,8 @@ def _changes(source: Path, control: Entries) -> list[str]:
             f"startFrom {control.get('startFrom', 'latestTime')} is now startTime {_start(source, control)}"
         )
     interval = f"{control.get('writeControl', 'timeStep')} {control.get('writeInterval', '')}".strip()
-    changes.append(f"endTime {control.get('endTime', '')} is now the time of the last step")
-    changes.append(f"no fields are written (writeControl, writeInterval: {interval})")
+    changes.append(f"endTime {control.get('endTime', '')} is replaced: each run ends after the stated steps")
+    changes.append(f"no fields are written (writeControl and writeInterval of the case: {interval})")
     changes += [f"function {name} is switched off" for name in _stopping(control)]
     for section, keys in _criteria(read(source, SOLUTION)).items():
         changes.append(f"{section}.residualControl of {', '.join(keys)} is now 0")

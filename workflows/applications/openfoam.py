@@ -371,7 +371,9 @@ class OpenFOAM(Application):
         The method is None if the user names none or if it cannot be used here.
         """
         method = foam_case.method_of(folder)
-        if method is None or not prepare:
+        if method is None:
+            return None, ["the case names no decomposition method: Nodeworth uses hierarchical"]
+        if not prepare:
             return method, []
         trial = folder / "system/decomposeParDict.trial"
         parts = (2, 1, 1) if method in foam_case.CUTS else None

@@ -29,7 +29,7 @@ from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
-from workflows.plan.records import attempts
+from workflows.plan.records import attempts, record_files, recorded_block
 from workflows.plan.run_times import check_run_times, check_time_lines, run_time_lines, short_run_lines
 from workflows.study.default_blocks import decisive_blocks
 from workflows.study.interconnects import in_kinds
@@ -98,6 +98,9 @@ def announcement(plan: Plan) -> str:
     progress = f"{len(design.repetitions) - len(missing)} recorded in {plan.paths.results}"
     if design.repetitions and not missing and not study.until:
         progress += ", nothing to measure"
+    later = sum(recorded_block(file) > stated_blocks(study) for file in record_files(plan.paths))
+    if later and not study.until:
+        progress += f"; {counted(later, 'recorded run')} of further blocks count too"
     lines = [f"{study.name}: {counted(len(design.points), 'point')}, {amount} in all; {progress}"]
     if not design.points:
         lines = [f"{study.name}: no runs, only simulated points"] if design.simulated else lines

@@ -49,7 +49,7 @@ def write_partial(plan: Plan, seconds_left: float | None) -> str | None:
         return None
     shutil.rmtree(paths.partial, ignore_errors=True)
     draft.rename(paths.partial)
-    return f"report of {study.blocks_recorded} of {study.blocks} blocks: {paths.interim_report}"
+    return f"interim report of {study.blocks_recorded} of {study.blocks} blocks: {paths.interim_report}"
 
 
 if __name__ == "__main__":

@@ -174,7 +174,9 @@ def _complete(
     memory = given.memory_MB or memory
     if run_here and steps:
         needs = f"about {seconds:.3g} s and {memory:.0f} MB serially"
-        print(f"case {given.name}: {steps} steps per run, {needs}", file=sys.stderr)
+        is_other = adopted.steps is not None and adopted.steps != steps
+        number = f"{steps} steps per run" + (f" (its files ask for {adopted.steps})" if is_other else "")
+        print(f"case {given.name}: {number}, {needs}", file=sys.stderr)
     _write_case(name, given, copy, adopted, steps, seconds, memory)
     return steps
 
