@@ -69,8 +69,8 @@ PEAKS = table_schemas(
 ENDS = {
     "alone": ("has its highest value on one process", "have their highest values on one process"),
     "smallest": (
-        "has its highest value at its smallest count with valid runs",
-        "have their highest values at their smallest counts with valid runs",
+        "is highest at its smallest count with valid runs, and lower at all larger counts",
+        "are highest at their smallest counts with valid runs, and lower at all larger counts",
     ),
     "stops": ("peaks before its largest count", "peak before their largest counts"),
     "rises": ("still rises at its largest count", "still rise at their largest counts"),
@@ -79,8 +79,8 @@ ENDS = {
         "show neither a rise nor a fall at their largest counts",
     ),
     "falls": (
-        "seems to peak before its largest count, but its runs are too few or too noisy to show a peak",
-        "seem to peak before their largest counts, but their runs are too few or too noisy to show peaks",
+        "may peak before its largest count, but its runs are too few or too noisy to show this",
+        "may peak before their largest counts, but their runs are too few or too noisy to show this",
     ),
     "one count": ("has only one count", "have only one count"),
 }

@@ -508,7 +508,7 @@ class TestUnsureTops:
             "fast: 3.20 [3.20, 3.20]. It is undecided whether the speedup of b still rises at 8 processes, the "
             "largest count of this interconnect: speedup 3.22 [3.14, 3.27]. In other, 1 speedup curve still rises at "
             "its largest count. 1 speedup curve shows neither a rise nor a fall at its largest count. 1 speedup "
-            "curve seems to peak before its largest count, but its runs are too few or too noisy to show a peak."
+            "curve may peak before its largest count, but its runs are too few or too noisy to show this."
         )
 
     def test_counts_beyond_the_cores_follow(self):

@@ -219,7 +219,7 @@ class TestPoorStudies:
 
     def test_imported_runs_have_no_protocol_of_this_study(self):
         """Measured elsewhere is measured, but not here, whether its records came with it or not."""
-        runs, tables, facts = make_study(make_runs(3))
+        runs, tables, facts = make_study(make_runs(6))
         for imported in (runs.assign(record=None), runs.assign(origin="import")):
             sentences = plain(part(make_report(imported, tables, facts, []), "method"))
             assert "The measured and emulated results are imported from files." in sentences

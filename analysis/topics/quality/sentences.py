@@ -381,8 +381,8 @@ def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
     least = formats.number(min(as_float(line["effective_blocks"]) for line in widened), 2)
     return [
         f"Successive imported times may be correlated. Nodeworth therefore widens the {intervals} of "
-        f"{counted(len(widened), 'unpaired comparison')}, as if an interconnect had as few as {least} "
-        "independent runs."
+        f"{counted(len(widened), 'unpaired comparison')}. For these intervals, the runs of an interconnect "
+        f"count as {least} or more independent runs."
     ]
 
 
