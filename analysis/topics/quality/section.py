@@ -88,10 +88,11 @@ def _spread_table(variability: pd.DataFrame, labels: Labels) -> list[Block]:
         numbers("Largest spread (%)", percent, "max"),
     ]
     caption = (
-        "Spread of the times from run to run: median and largest spread of the points of each interconnect. "
-        "Spread is the relative standard deviation of the times of a point, estimated from the median "
-        "absolute deviation."
+        "Median and largest run-to-run spread of the points of each interconnect. Spread is the relative "
+        "standard deviation of the times of a point, estimated from the median absolute deviation."
     )
+    if len(spreads) < len(variability.drop_duplicates(["interconnect", "kind"])):
+        caption += " The other interconnects have no point with two complete blocks."
     return [line_table(caption, fields, labels.lines(spreads, "interconnect", "kind"), of_cases=False)]
 
 

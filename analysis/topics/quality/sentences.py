@@ -412,14 +412,16 @@ def precision_sentences(precision: pd.DataFrame, has_measured: bool = True) -> l
         return ["No improvement has an interval, because the blocks are too few."] if len(precision) else []
     target = f"±{formats.number(compared['target_percent'].iloc[0], 2)} percentage points"
     wide = compared[~compared["reached"]]
+    accepted = f"The study accepts intervals of up to {target}."
     if wide.empty:
         every = "The interval of 1 improvement is"
         if len(compared) > 1:
             every = f"The intervals of all {counted(len(compared), 'improvement')} are"
-        return [f"{every} {target} or narrower."]
+        return [f"{accepted} {every} narrow enough."]
     sentences = [
+        accepted,
         f"{formats.whole(len(wide))} of {counted(len(compared), 'improvement')} "
-        f"{'has an interval' if len(wide) == 1 else 'have intervals'} wider than {target}."
+        f"{'has a wider interval' if len(wide) == 1 else 'have wider intervals'}.",
     ]
     if wide["blocks_wanted"].notna().any():
         sentences.append(
