@@ -53,6 +53,8 @@ def models_section(content: Content) -> Section | None:
     if best_models.empty:
         return section("models", "Scaling models", [paragraph(omitted)])
     reading = READING + (READING_WEAK if labels.weak else READING_STRONG)
+    if (content.tables["peaks"]["unit"] == "nodes").any():
+        reading += " Models count processes, also where this report compares systems by nodes."
     blocks = [paragraph(f"{reading} {omitted}")]
     for case in labels.sorted_cases(best_models["case"]):
         blocks += content.figures("models", case)
