@@ -82,8 +82,6 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     text = f"How sure: {_results_rest_on(runs)}{count_runs(runs)}"
-    if unknown := _unknown_turns(comparisons, Labels(facts)):
-        text += f". {unknown}"
     of_one_run = sum(map(has_single_value, comparisons))
     if comparisons and of_one_run == len(comparisons):
         return f"{text}. Every comparison {SINGLE_RUN[0]}. Repeated runs would settle the comparisons."

@@ -377,7 +377,7 @@ def machine_blocks(content: Content) -> list[Block]:
     items |= {"Study file": facts.study.file, "Made": facts.made, "Nodeworth": facts.version}
     rows = [row([key, value]) for key, value in items.items() if not is_missing(value)]
     applications = listed(sorted(content.runs["application"].dropna().unique()))
-    files = ["all runs in runs.csv", "all estimates in tables/"]
+    files = [*(["all runs in runs.csv"] if len(content.runs) else []), "all estimates in tables/"]
     files += ["all other imported values in published/"] if content.published else []
     where = f"The folder of this report has {listed(files)}."
     text = paragraph(f"{where} Applications: {applications}." if applications else where)

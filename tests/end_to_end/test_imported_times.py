@@ -225,7 +225,7 @@ def test_unknown_turns_are_stated(turns):
     stated = (
         "The data of files, repeated and sorted do not show whether the runs of the interconnects alternated."
     )
-    assert stated in turns.says("words")
+    assert stated in turns.says("answer")
 
 
 MONEY = """

@@ -47,9 +47,10 @@ def test_systems_are_compared_by_nodes(study_folder):
     assert "Nodes, interconnects or software may explain differences in speed" in report
     # Two points of six runs cannot show whether runs are independent, so Nodeworth assumes a correlation.
     assert (
-        "Comparisons of lammps reax assume that successive runs were at most moderately correlated" in report
+        "Comparisons of LAMMPS (100 steps) assume that successive runs were at most moderately correlated"
+        in report
     )
-    assert "Intervals of times and speedups of lammps reax assume independent runs" in report
+    assert "Intervals of times and speedups of LAMMPS (100 steps) assume independent runs" in report
     assert "times as many blocks" not in report  # the intervals would narrow faster than 1 / sqrt(n)
     assert "count as 2.1 or more independent runs" in report
     assert "chance or correlated runs may still explain the difference" in report
@@ -58,10 +59,15 @@ def test_systems_are_compared_by_nodes(study_folder):
         in report
     )
     # All MiniFE runs of AKS without a placement group precede those with it, by four days.
-    assert "In minife, 1 comparison is undecided, because all runs of one interconnect came before" in report
+    assert (
+        "In MiniFE (conjugate gradients only), 1 comparison is undecided, because all runs of one" in report
+    )
     # MiniFE has no verdict, so the sentence is about LAMMPS.
-    assert "The imported data of lammps reax have no start times" in report
-    assert "The data of lammps reax do not show whether the runs of the interconnects alternated" in report
+    assert "The imported data of LAMMPS (100 steps) have no start times" in report
+    assert (
+        "The data of LAMMPS (100 steps) do not show whether the runs of the interconnects alternated"
+        in report
+    )
     assert "have start times" not in report
     assert "4 speedup curves are highest at their smallest counts with valid runs" in report
 

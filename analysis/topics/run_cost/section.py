@@ -211,7 +211,7 @@ def cost_figures(choices: pd.DataFrame, contest: Contest, labels: Labels) -> lis
             is_interpolated = contest.unit == NODES and not contest.has_run(
                 best["interconnect"], best["nodes"]
             )
-            note += ", interpolated, without start-up" if is_interpolated else ", without start-up"
+            note += ", interpolated, recorded time only" if is_interpolated else ", recorded time only"
             cost = f"{money(best['cost'])}{formats.SPACE}{best['currency']}"
             ends = cost_interval(best).strip()
             return [key_figure(question_title(best, labels), cost, note, ends, str(best["kind"]))]
