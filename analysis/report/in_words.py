@@ -23,13 +23,12 @@ SUPERLINEAR = 1.05
 def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     """Write the notes on the table of page one.
 
-    They explain short names, the reference of speedups, brackets, when a difference counts, and anything
-    unusual.
+    They explain the reference of speedups, brackets, when a difference counts, and anything unusual.
     """
     labels, study = content.labels, content.facts.study
     scaling = pd.concat([contest.scaling for contest in contests])
     improvement = pd.concat([contest.improvement for contest in contests])
-    notes = [labels.explain(content.tables["peaks"]), reference_note(scaling, labels)]
+    notes = [reference_note(scaling, labels)]
     notes += [] if study.unfinished else look_sentences(study)
     if scaling["speedup_low"].notna().any():
         notes += _bracket_notes(scaling, improvement, labels)

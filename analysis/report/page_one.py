@@ -146,9 +146,14 @@ def _figure_and_table(
 def _words(
     sentences: Sequence[str], headline: Headline, contests: Sequence[Contest], content: Content
 ) -> list[Block]:
-    """Make the section behind page one: sentences, and notes of the topics and on the table."""
+    """Make the section behind page one: short names, sentences, and notes of the topics and on the table."""
+    names = content.labels.explain(content.tables["peaks"])
     notes = [*headline.notes, " ".join(filter(None, table_notes(contests, content)))]
-    return [*([bullets(sentences)] if sentences else []), *map(paragraph, filter(None, notes))]
+    return [
+        *([paragraph(names)] if names else []),
+        *([bullets(sentences)] if sentences else []),
+        *map(paragraph, filter(None, notes)),
+    ]
 
 
 def _without_runs(content: Content) -> FirstPage:
