@@ -75,11 +75,12 @@ class Contest:
         curves : str
             Words for the curves, such as ``this interconnect``; empty for all curves of the contest.
         """
+        largest = f"the largest {'node' if self.unit == NODES else 'process'} count"
         if self.beyond.empty:
-            return f"the largest count of {curves}" if curves else "the largest count with runs"
+            return f"{largest} of {curves}" if curves else f"{largest} with results"
         if self.level == 1:
-            return "the largest count with a core for each process"
-        return f"the largest count with {processes(self.level)} per core"
+            return f"{largest} with a core for each process"
+        return f"{largest} with {processes(self.level)} per core"
 
     @property
     def baseline(self) -> str | None:

@@ -110,13 +110,16 @@ class Labels:
     def explain(self, rows: pd.DataFrame) -> str:
         """Explain the abbreviated and cut titles of the curves in `rows`; empty if there are none."""
         titles = " ".join(map(self.curve, as_lines(rows)))
-        words = {short: long for long, short in SHORT.items()} | {tag: kind for kind, tag in KINDS.items()}
+        words = {short: long for long, short in SHORT.items()}
+        words |= {f"({tag})": f"{kind} results" for kind, tag in KINDS.items()}
         abbreviations = [
-            f"{short} is {word}" for short, word in words.items() if re.search(rf"\b{short}\b", titles)
+            f"{short} means {word}"
+            for short, word in words.items()
+            if re.search(rf"\b{short.strip('()')}\b", titles)
         ]
         names = rows["interconnect"].unique()
         cut_titles = [self.full_name(name) for name in names if self.full_name(name) != self.cut(name)]
-        sentences = [f"Names: {', '.join(abbreviations)}."] if abbreviations else []
+        sentences = [f"In names, {listed(abbreviations)}."] if abbreviations else []
         quoted = [f"“{title}”" for title in cut_titles]
         if len(quoted) == 1:
             sentences.append(f"The full name of {cut_titles[0].partition(', ')[0]} is {quoted[0]}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.curves.curve_comparison import NEAR
 from analysis.curves.outcomes import AT_LEAST, AT_MOST, MEDIANS_DISAGREE, outcome
 from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
@@ -36,6 +37,18 @@ RATIOS_OF_RUNS = (
     "Nodeworth divides times of single runs over two interconnects, and estimates the percentages from these "
     "ratios. The ratio of two median times may therefore give a different percentage."
 )
+
+
+NO_COMMON_COUNT = (
+    "If the other interconnect has no result at this number, Nodeworth takes its result at a number "
+    f"that differs by at most {round(100 * (NEAR - 1))}{formats.THIN}%. Without such a result, Nodeworth "
+    "compares both at the nearest smaller number that both have."
+)
+FASTEST_ON_ONE = (
+    "If the baseline is fastest on one process, Nodeworth compares both at the number with which the other "
+    "interconnect is fastest."
+)
+"""Where two interconnects are compared if they cannot be compared at the best count of the baseline."""
 
 
 def invalid_runs(runs: pd.DataFrame) -> str:

@@ -38,13 +38,16 @@ from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed, count
 ORIGINS = {
     "measured": "",
     "emulated": "Emulated runs are real runs whose messages pass through links with a limited rate",
-    "simulated": (
-        "Simulated points are predictions from replayed traces. Simulated points have an uncertainty band, "
-        "but no p-value. docs/validation.md states the errors of such predictions"
-    ),
+    "simulated": "Simulated times are predictions from replayed traces",
     "published": "",
 }
 """Explanation of each kind of runs; empty if the name of the kind explains it."""
+OF_SIMULATED = (
+    "Simulated times have an uncertainty band, but no p-value. docs/validation.md states the errors of such "
+    "predictions"
+)
+DECIDED = ("has a clear verdict: faster or slower", "have clear verdicts: faster or slower")
+"""State of decided comparisons, for one comparison and for several."""
 CONDITIONS = {
     "block": ("blocks", "the runs of a block were made together, in no fixed order"),
     "started": ("start times", "the runs were independent"),
@@ -92,7 +95,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
         return f"{text}."
     if not undecided:
         which = f"All {'other ' if of_one_run else ''}comparisons with a baseline"
-        return f"{text}. {which} {_shown(Labels(facts))[1]}."
+        return f"{text}. {which} {DECIDED[True]}."
     reasons = [_why_undecided(line, tables.get("precision"), facts) for line in undecided]
     verb = "is" if len(undecided) == 1 else "are"
     which = f"{len(undecided)} of {counted(len(comparisons), 'comparison')}"
@@ -128,7 +131,7 @@ def how_sure_in_short(
         Table ``drift``.
     """
     valid = runs[runs["valid"]]
-    text = f"How sure: {_results_rest_on(runs)}{_count_by_kind(valid)}"
+    text = ". ".join([f"How sure: {_results_rest_on(runs)}{_count_by_kind(valid)}", *_origins(valid)])
     if invalid := invalid_runs(runs):
         text += f". {invalid}"
     disturbed, observed = count_disturbed(runs)
@@ -144,11 +147,12 @@ def how_sure_in_short(
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:
         return f"{text}. {none_compared(improvement)}"
-    text += f". {_count_decided(comparisons, _name_baselines(comparisons, labels), labels)}"
+    text += f". {_count_decided(comparisons)}"
     if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
         cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")
         are_undecided = f"{'is' if len(inseparable) == 1 else 'are'} undecided, because {ONE_FIRST}"
         text += f". In {cases}, {counted(len(inseparable), 'comparison')} {are_undecided}"
+    text += f". {_name_baselines(comparisons, labels)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
@@ -166,22 +170,16 @@ def _name_baselines(comparisons: Sequence[Line], labels: Labels) -> str:
     """Name the baselines of comparisons, each of which has one of them, or count the baselines."""
     names = list(dict.fromkeys(labels.baseline(line) for line in comparisons))
     if len(names) == 1:
-        return f"the baseline {names[0]}"
-    return f"a baseline ({listed(names, 'or')})" if len(names) <= MOST else f"{len(names)} baselines"
+        return f"The baseline is {names[0]}"
+    return f"The baselines are {listed(names)}" if len(names) <= MOST else f"There are {len(names)} baselines"
 
 
-def _shown(labels: Labels) -> tuple[str, str]:
-    """State of decided comparisons, for one comparison and for several."""
-    noun = labels.interconnect_head.lower()
-    return f"shows which {noun} is faster", f"show which {noun} is faster"
-
-
-def _count_decided(comparisons: Sequence[Line], baselines: str, labels: Labels) -> str:
+def _count_decided(comparisons: Sequence[Line]) -> str:
     """Count the comparisons that are decided, that rest on a single run, and that are undecided."""
     decided = [line for line in comparisons if direction(line)]
     of_one_run = sum(map(has_single_value, decided))
     numbers = {
-        _shown(labels): len(decided) - of_one_run,
+        DECIDED: len(decided) - of_one_run,
         ("is undecided", "are undecided"): len(comparisons) - len(decided),
         SINGLE_RUN: of_one_run,
     }
@@ -191,7 +189,7 @@ def _count_decided(comparisons: Sequence[Line], baselines: str, labels: Labels) 
     which = f"{formats.whole(n)} of {total}"
     if not others:
         which = {1: "The only comparison", 2: "Both comparisons"}.get(n, f"All {total}")
-    sentences = [f"{which} with {baselines} {state}"]
+    sentences = [f"{which} with a baseline {state}"]
     return ". ".join([*sentences, *(f"{counted(n, 'comparison')} {state}" for state, n in others)])
 
 
@@ -211,7 +209,10 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
     with_verdict = judged[judged["case"].isin(cases)]
     text = ""
     if with_verdict["evidence"].eq("run").any():
-        text = " In each block (repetition), Nodeworth made one run over every interconnect, in random order."
+        text = (
+            " A block is one repetition of all runs. In each block, Nodeworth ran the interconnects of a "
+            "case in random order."
+        )
     for sort, (data, condition) in CONDITIONS.items():
         of_sort = with_verdict.loc[with_verdict["evidence"] == sort, "case"].unique()
         if len(of_sort):
@@ -249,7 +250,7 @@ def _count_withheld(reasons: Sequence[str]) -> str:
 
 
 def _count_by_kind(valid: pd.DataFrame, published: str = "published") -> str:
-    """Count valid runs by kind: ``8 measured runs and 4 simulated points``.
+    """Count valid runs by kind: ``8 measured runs and 4 simulated times``.
 
     Parameters
     ----------
@@ -257,17 +258,21 @@ def _count_by_kind(valid: pd.DataFrame, published: str = "published") -> str:
         Word for runs of this kind.
     """
     words = {kind: f"{kind} run" for kind in ORIGINS}
-    words |= {"simulated": "simulated point", "published": f"{published} run"}
+    words |= {"simulated": "simulated time", "published": f"{published} run"}
     numbers = {kind: int((valid["kind"] == kind).sum()) for kind in words}
     return listed(counted(number, words[kind]) for kind, number in numbers.items() if number)
+
+
+def _origins(valid: pd.DataFrame) -> list[str]:
+    """Explain the kinds of valid runs."""
+    return [origin for kind, origin in ORIGINS.items() if origin and kind in set(valid["kind"])]
 
 
 def count_runs(runs: pd.DataFrame) -> str:
     """Count the valid runs of each kind, then the invalid, outdated and disturbed runs."""
     valid = runs[runs["valid"]]
-    kinds = set(valid["kind"])
-    origins = [origin for kind, origin in ORIGINS.items() if origin and kind in kinds]
-    counts = [*filter(None, [_count_by_kind(valid, "imported")]), *origins]
+    counts = [*filter(None, [_count_by_kind(valid, "imported")]), *_origins(valid)]
+    counts += [OF_SIMULATED] if valid["kind"].eq("simulated").any() else []
     if invalid := invalid_runs(runs):
         counts.append(invalid)
     disturbed, observed = count_disturbed(runs)

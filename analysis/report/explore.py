@@ -63,13 +63,13 @@ TARGETS = {
 }
 """Targets that a reader can choose."""
 NOTE = (
-    "Nodeworth interpolates speedups linearly between the points of a curve and does not extrapolate "
-    "curves. Speedups have {intervals}. Nodeworth computes the needed processes twice more: from the lower "
-    "ends of these intervals, and from the upper ends. The two results are the ends of the range of needed "
-    "processes. The ranges in column “Processes saved” are from tables/node_equivalent.csv. If this file "
-    "has no row for an interconnect and its baseline, the saved processes have no range. If the processes "
-    "use only a part of a node, prices still contain the whole node. If the target is a price per run, "
-    "Nodeworth considers only the points of the curves."
+    "Each point of a curve is a number of processes with a result. Nodeworth interpolates speedups linearly "
+    "between the points and does not extrapolate curves. Speedups have {intervals}. The range of the number "
+    "of processes comes from the ends of these intervals: one end from the lower ends, the other end from "
+    "the upper ends. The ranges in column “Processes saved” are from tables/node_equivalent.csv. If "
+    "this file has no row for an interconnect and its baseline, the saved processes have no range. If the "
+    "processes use only a part of a node, prices still contain the whole node. If the target is a price per "
+    "run, Nodeworth does not interpolate: it uses only the points of the curves."
 )
 
 Panel = dict[str, Any]

@@ -11,7 +11,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest
 from analysis.presentation.formats import MOST, listed, named_or_counted
 from analysis.presentation.labels import Labels
-from analysis.presentation.sentences import counts_of, look_sentences
+from analysis.presentation.sentences import FASTEST_ON_ONE, NO_COMMON_COUNT, counts_of, look_sentences
 from analysis.runs.frames import Line, as_lines, interval, is_missing
 from analysis.topics.simulated.section import models_of
 
@@ -37,18 +37,17 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     if is_compared and not study.names_baseline:
         unit = listed(dict.fromkeys(contest.unit for contest in contests), "or")
         notes.append(
-            "Column “Next to the fastest” shows the difference in speed from the fastest interconnect. Each "
-            f"interconnect has its best count in this comparison. Column “{unit.capitalize()} of the "
+            "In the table on page one, column “Next to the fastest” shows the difference in speed from the "
+            "fastest interconnect. Each interconnect has its best count in this comparison. Column "
+            f"“{unit.capitalize()} of the "
             f"fastest” shows how many {unit} of the fastest interconnect reach the same speed."
         )
     elif is_compared:
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
         notes.append(
-            "Column “Against its baseline” shows how much faster or slower each interconnect is than its "
-            f"baseline. Nodeworth compares the two interconnects at the number of {units} with which the "
-            "baseline is fastest. If the other interconnect has no result at this number, Nodeworth compares "
-            "the nearest numbers with results. If the baseline is fastest on one process, Nodeworth compares "
-            "at the number with which the other interconnect is fastest."
+            "In the table on page one, column “Against its baseline” shows how much faster or slower each "
+            "interconnect is than its baseline. Nodeworth compares the two interconnects at the number of "
+            f"{units} with which the baseline is fastest. {NO_COMMON_COUNT} {FASTEST_ON_ONE}"
         )
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
@@ -119,7 +118,8 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
         )
     if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
         rules.append(
-            "A verdict on simulated times requires that the whole uncertainty band lies on one side of 0."
+            "For simulated times, a verdict requires that the whole uncertainty band of the improvement lies "
+            "on one side of 0."
         )
     is_simulated = improvement["kind"].str.contains("simulated")
     if improvement.loc[~is_simulated, "paired"].eq(False).any():

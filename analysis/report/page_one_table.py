@@ -76,7 +76,8 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         intervals = content.labels.intervals(scaling, comparisons=improvement)
         caption += f" Brackets contain {intervals}."
         caption += (
-            f" The intervals of {content.labels.speedup} account for the variation of the reference time."
+            f" The intervals of {labels.speedup} also include the variation of the run to which "
+            f"{labels.speedup} is relative."
         )
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     largest = listed(dict.fromkeys(contest.largest_of("the interconnect") for contest in contests), "or")
@@ -84,8 +85,8 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         caption += f" A + after the number of {units} means that {labels.speedup} still rises at {largest}."
     if "?" in marks:
         caption += (
-            f" A ? after the number of {units} means that the results do not show whether {labels.speedup} "
-            f"still rises at {largest}."
+            f" A ? after the number of {units} means that the results do not show whether this number "
+            f"has the highest {labels.speedup}."
         )
     if any(map(_differs_from_times, contests)):
         caption += f" {RATIOS_OF_RUNS}"

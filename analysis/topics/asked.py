@@ -128,7 +128,7 @@ def _extent(content: Content) -> str:
     if validity.outdated:
         verb = "is" if validity.outdated == 1 else "are"
         text += f" {counted(validity.outdated, 'other run')} {verb} outdated."
-    return f"{text} The study also has {counted(simulated, 'simulated point')}." if simulated else text
+    return f"{text} The study also has {counted(simulated, 'simulated time')}." if simulated else text
 
 
 def factor_blocks(content: Content) -> list[Block]:
@@ -148,7 +148,7 @@ def factor_blocks(content: Content) -> list[Block]:
         row([labels.interconnect(name), *(_value(key, values) for key in keys)], "", name)
         for name, values in factors.items()
     ]
-    blocks = [table("Parts of the interconnects.", columns, {"": rows})]
+    blocks = [table("Properties of the interconnects.", columns, {"": rows})]
     kinds = {name: facts.interconnect(name).kind for name in factors}
     for title, items in differences(factors, kinds, facts.study.baselines, labels).items():
         blocks.append(bullets(items, title))
@@ -185,7 +185,7 @@ def differences(
         if "mpi" in different:
             phrases = [_difference(key, pair) for key in different if not key.startswith("launch.")]
             phrases.append("Launch settings: the settings of each MPI library")
-        title = f"Parts of {labels.interconnect(other)} against {labels.interconnect(baseline)}"
+        title = f"Properties of {labels.interconnect(other)} against {labels.interconnect(baseline)}"
         items[title] = phrases or ["The files of these interconnects state no difference"]
     return items
 

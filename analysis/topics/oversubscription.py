@@ -373,7 +373,7 @@ def _caption(
     if len(cores) < len(all_cores):
         sentences.append(f"The figure shows the largest {len(cores)} of {len(all_cores)} core counts.")
     if len(comparable_sets(rows["kind"], labels.declared)) > 1:
-        sentences.append("Each panel has kinds of runs that may be compared with each other.")
+        sentences.append("Results in the same panel may be compared with each other.")
     if rows["gain_low"].notna().any():
         tested = " A * marks a verdict of faster or slower." if rows["p_adjusted"].notna().any() else ""
         sentences.append(f"Whiskers and brackets are {labels.intervals(rows)}.{tested}")

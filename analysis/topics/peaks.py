@@ -75,8 +75,8 @@ ENDS = {
     "stops": ("peaks before its largest count", "peak before their largest counts"),
     "rises": ("still rises at its largest count", "still rise at their largest counts"),
     "unsure": (
-        "shows neither a rise nor a fall at its largest count",
-        "show neither a rise nor a fall at their largest counts",
+        "may rise or fall at its largest count: the results do not show which",
+        "may rise or fall at their largest counts: the results do not show which",
     ),
     "falls": (
         "may peak before its largest count, but its runs are too few or too noisy to show this",
@@ -170,9 +170,6 @@ def all_cases(content: Content) -> Section | None:
     labels, improvement = content.labels, content.tables["improvement"]
     notes = sentences.blocks_sentences(improvement, "improvements")
     notes += sentences.blocks_sentences(content.tables["oversubscription"], "oversubscription")
-    if across := sorted({kind for kind in improvement["kind"] if "/" in kind}):
-        pairs = listed(kind.replace("/", " and ") for kind in across)
-        notes.append(f"The study declares that {pairs} interconnects may be compared.")
     blocks = peak_tables(content.tables["peaks"], content.tables["scaling"], labels)
     blocks += content.figures("overview") if len(content.cases) > 1 else []
     blocks += [paragraph(" ".join(notes))] if notes else []
@@ -185,8 +182,9 @@ def peak_tables(peaks: pd.DataFrame, scaling: pd.DataFrame, labels: Labels) -> l
     several_levels = peaks["oversubscription"].nunique() > 1
     curves = labels.lines(peaks.drop_duplicates(keys), "oversubscription", "interconnect")
     caption = (
-        f"Highest {labels.speedup} of each curve, and its count. An arrow ↑ means that {labels.speedup} may "
-        "still rise beyond the largest count."
+        f"Highest {labels.speedup} of each curve, and the number of {sentences.units_of(peaks)} with this "
+        f"{labels.speedup}. An arrow ↑ means that {labels.speedup} may still rise beyond the largest number "
+        "with results."
     )
     blocks = []
     for cases in side_by_side(labels.sorted_cases(peaks["case"]), MOST_CASES):
@@ -229,7 +227,7 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     clauses = [_end_clause(end, count, lines, first, labels) for (end, count), lines in named_groups.items()]
     kinds = f" ({listed(first.kinds)})" if len({contest.kinds for contest in contests}) > 1 else ""
     case = f"{labels.case(first.case)}{kinds}{on_shared_cores(first)}"
-    text = joined([*clauses, *_beyond_clauses(first, labels)], ("it is undecided ", "the "))
+    text = joined([*clauses, *_beyond_clauses(first, labels)], ("the ",))
     names = {line["interconnect"] for lines in named_groups.values() for line in lines}
     unnamed = first.peaks[~first.peaks["interconnect"].isin(names)]
     text += _count_ends(
@@ -247,7 +245,7 @@ def _other_places(first: Contest, others: Sequence[Contest], labels: Labels) -> 
     """Name the place of the other contests: one case, several cases, or curves of any case and kind."""
     cases = {contest.case for contest in others}
     if first.case in cases:
-        return "Among all other curves"
+        return "In the rest of the study"
     return f"In {labels.case(*cases) if len(cases) == 1 else 'the other cases'}"
 
 
@@ -264,29 +262,27 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     """Write the clause on curves that end in the same way at the same best count."""
     curves = list(dict.fromkeys(labels.curve(line) for line in lines))
     names, is_one = named_or_counted(curves), len(curves) == 1
-    reaches_peak = f"{names} {'reaches its' if is_one else 'reach their'} highest {labels.speedup} with"
+    reaches = f"{names} {'reaches its' if is_one else 'reach their'} highest {labels.speedup}"
     if count == 1 and end == "stops" and contest.unit == PROCESSES:
-        return f"{reaches_peak} one process"
+        return f"{reaches} with one process"
     if end == "one count":
         return f"{names} ran only with {contest.counted(count)}, so scaling is unknown"
-    peak = _speedup_range(lines)
-    gain = f"{labels.speedup}{' ' if len(lines) == 1 else 's of '}{peak}"
-    gain += "".join({f", from {line['note']}" for line in lines if has_weak_blocks(line)})
+    which, it_rises = ("speedup", "it still rises") if is_one else ("speedups", "they still rise")
+    subject = f"the {labels.speedup.replace('speedup', which)} of {names}"
+    reached = f"{subject} {'is' if is_one else 'are'} {_speedups(lines)} with {contest.counted(count)}"
     largest = contest.largest_of("this interconnect" if is_one else "these interconnects")
-    rise = f"{' of ' if is_one else 's of '}{names} still {'rises' if is_one else 'rise'}"
-    rises = f"the {labels.speedup}{rise} at {contest.counted(count)}, {largest}"
     if end == "rises":
-        return f"{rises}: {gain}"
+        return f"{reached}, {largest}. {it_rises.capitalize()} there"
+    weak = listed(sorted({line["note"] for line in lines if has_weak_blocks(line)}), "or")
+    because = f", because the results are from {weak}" if weak else ""
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
-        return f"it is undecided whether {rises}: {gain}"
-    if any(map(has_weak_blocks, lines)):
-        gains = "gains" if is_one else "gain"
-        return f"it is undecided whether {names} {gains} speed above {contest.counted(count)}: {gain}"
-    if len(lines) == 1:
-        peak += _nearly_best_clause(lines[0], contest, labels)
-    if end == "stops":
-        return f"{reaches_peak} {contest.counted(count)}: {peak}"
-    return f"{reaches_peak} {contest.counted(count)}, but larger counts may be as fast: {peak}"
+        return f"{reached}, {largest}. It is undecided whether {it_rises} there{because}"
+    if weak:
+        rises = it_rises.replace("still ", "")
+        return f"{reached}. It is undecided whether {rises} with more {contest.unit}{because}"
+    nearly = _nearly_best_clause(lines[0], contest, labels) if len(lines) == 1 else ""
+    but = "" if end == "stops" else ", but larger counts may be as fast"
+    return f"{reaches}, {_speedups(lines)}, with {contest.counted(count)}{but}{nearly}"
 
 
 def _beyond_clauses(contest: Contest, labels: Labels) -> list[str]:
@@ -314,19 +310,26 @@ def _nearly_best_clause(peak: Line, contest: Contest, labels: Labels) -> str:
     return f". {contest.counted(count)} {'reaches' if count == 1 else 'reach'} {reached}"
 
 
-def _speedup_range(peaks: Sequence[Line]) -> str:
-    """Write the highest speedups of curves as a range; of a single curve with its interval."""
+def _speedups(peaks: Sequence[Line]) -> str:
+    """List the highest speedups of curves, or their range; that of a single curve has its interval."""
     if len(peaks) == 1:
         return formats.bracketed(*interval(peaks[0], "peak_speedup"))
     speedups = [peak["peak_speedup"] for peak in peaks]
+    if len(peaks) <= MOST:
+        return listed(map(formats.number, speedups))
     return formats.spanned(formats.number(np.nanmin(speedups)), formats.number(np.nanmax(speedups)))
 
 
 def _count_ends(place: str, noun: str, ends: Sequence[str]) -> str:
     """Write how many curves end in each way, given the key of `ENDS` of each curve, after their place."""
     numbers = {end: ends.count(end) for end in ENDS if end in ends}
-    sentences = [f"{counted(number, noun)} {ENDS[end][number > 1]}" for end, number in numbers.items()]
-    return f". {place}{'. '.join(sentences)}" if sentences else ""
+    total, clauses = counted(len(ends), noun), [ENDS[end][number > 1] for end, number in numbers.items()]
+    if len(numbers) < 2:
+        return "".join(f". {place}{total} {clause}" for clause in clauses)
+    of_them = [
+        f". {number} of them {clause}" for number, clause in zip(numbers.values(), clauses, strict=True)
+    ]
+    return f". {f'{place}there are' if place else 'There are'} {total}{''.join(of_them)}"
 
 
 def _end_in_words(peak: Line, contest: Contest) -> str:

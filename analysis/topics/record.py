@@ -24,15 +24,14 @@ from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
     "Scaling is strong: the problem size is the same at all counts. Speedup is the time of the "
-    "reference run divided by the time of the point. A point is a case over an interconnect at a process "
-    "count. Efficiency is speedup × cores of the reference / cores of the point. "
+    "reference run divided by the time of the point. Efficiency is speedup × cores of the reference / cores "
+    "of the point. "
     "The serial fraction is the Karp-Flatt metric, extended to references on several cores."
 )
 WEAK_WORDS = (
     "Scaling is weak: the problem size grows with the processes. Efficiency is the time of the "
-    "reference run divided by the time of the point. A point is a case over an interconnect at a process "
-    "count. Scaled speedup is efficiency × cores of the point / cores of the "
-    "reference."
+    "reference run divided by the time of the point. Scaled speedup is efficiency × cores of the point / "
+    "cores of the reference."
 )
 ALONE_WORDS = (
     "For imported runs without blocks, the bootstrap draws the runs of each point independently. The "
@@ -71,14 +70,19 @@ def method_paragraphs(content: Content) -> list[str]:
     runs, study, scaling = content.runs, content.facts.study, content.tables["scaling"]
     is_of_study = _is_of_study(runs)
     was_run = is_of_study & (runs["kind"] != "simulated")
-    paragraphs = []
+    count = "node" if (scaling["unit"] == NODES).all() else "process"
+    at_site = " of a site" if scaling["site"].notna().any() else ""
+    paragraphs = [f"A point is a case over an interconnect{at_site} at a {count} count."]
     if was_run.any():
         paragraphs.append(_blocks_sentences(runs[was_run], study))
     if study.until:
         paragraphs.append(_stopping_sentences(study.until, study.blocks or 0))
     if not is_of_study.all():
         kinds = listed(dict.fromkeys(runs.loc[~is_of_study, "kind"]))
-        blocks = "times in these files."
+        blocks = (
+            "times in these files. The files name no blocks: the number of blocks of a point is its number "
+            "of runs."
+        )
         if not is_without_block(runs[~is_of_study]).all():
             blocks = "times and the blocks in these files. The runs of a block were made together."
         paragraphs.append(
@@ -131,9 +135,12 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
     valid = runs[runs["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
     least, most = (int(end) for end in (valid.min(), valid.max()))
     span = "" if least == most else f"{formats.whole(least)} to "
+    same = "case and process count"
+    if runs["oversubscription"].nunique() > 1:
+        same = "case, process count and number of processes per core"
     return (
-        "A block is one repetition of every point. In each block, Nodeworth runs all interconnects of a "
-        "case, count and oversubscription level one after another, in random order. "
+        f"A block is one repetition of every point. The runs of a block with the same {same} follow one "
+        "another, in random order of the interconnects. "
         f"Every point that was run has {span}{counted(most, 'valid block')}."
         f"{_repeated_sentence(runs[runs['valid']])}"
         f"{_seed_sentence('random order and of the bootstrap', study)}"
@@ -210,7 +217,7 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     )
     if blocks.empty:
         return f"{text}{ALONE_WORDS}"
-    text += "A sweep is a group with one block at each process count. The bootstrap resamples whole sweeps. "
+    text += "A sweep is all runs of a case in one block. The bootstrap draws whole sweeps at random. "
     text += coverage_sentence(int(blocks.min()))
     return text if alone_with_draws.empty else f"{text} {ALONE_WORDS}"
 
@@ -232,13 +239,15 @@ def _test_sentences(content: Content) -> str:
     text = "Nodeworth tests whether improvements differ from 0."
     if tested["paired"].any():
         text += (
-            " With enough common blocks of the two interconnects, the test is the two-sided exact "
-            "signed-rank test. This test uses the log ratio of the two times of each common block."
+            " A comparison is paired if at least half of the blocks of either interconnect have runs over "
+            "both. The test of a paired comparison is the two-sided exact signed-rank test. This test uses "
+            "the log ratio of the two times of each common block."
         )
     if not tested["paired"].all():
+        which = "Other comparisons" if tested["paired"].any() else "All comparisons"
         text += (
-            " Without enough common blocks of the two interconnects, the test is a two-sided studentised "
-            "permutation test."
+            f" {which} are unpaired: they do not pair the runs of a block. The test of an unpaired "
+            "comparison is a two-sided studentised permutation test."
         )
     if tables["oversubscription"]["p_adjusted"].notna().any():
         text += (
@@ -246,10 +255,10 @@ def _test_sentences(content: Content) -> str:
             "have no common blocks."
         )
     return (
-        f"{text} The estimate and the interval of a comparison come from the same test. If "
-        "Nodeworth chooses the process count of a comparison from the same runs, the p-value accounts for "
-        "this choice. Holm's correction covers all p-values of a table. A verdict of “faster” or "
-        f"“slower” requires a p-value of at most {formats.exact(content.facts.all_settings().alpha)} and an "
+        f"{text} The estimate and the interval of a comparison come from the same test. Nodeworth may choose "
+        "the process count of a comparison from the runs that it also tests. The p-value then accounts for "
+        "this choice. Holm's correction covers all p-values of a table. A verdict of “faster” or “slower” "
+        f"requires a p-value of at most {formats.exact(content.facts.all_settings().alpha)} and an "
         "interval on one side of 0."
     )
 

@@ -108,7 +108,7 @@ class TestReport:
         report = make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
         text = sentences_of(part(report, "words"))
         assert (
-            "third is 50 % faster than slow at 8 processes, where slow is fastest. swift is not compared"
+            "third is 50 % faster than slow at 8 processes, the best count of slow. swift is not compared"
             in text
         )
 

@@ -89,44 +89,48 @@ class TestDuct:
     def test_where_more_processes_stop_paying(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "Scaling of duct: GigE (pub) reaches its highest speedup with 16 processes: 8.33. The speedup of "
-            "InfiniBand (pub) still rises at 32 processes, the largest count of this interconnect: speedup 31.2."
+            "Scaling of duct: GigE (pub) reaches its highest speedup, 8.33, with 16 processes. The speedup of "
+            "InfiniBand (pub) is 31.2 with 32 processes, the largest process count of this interconnect. It still "
+            "rises there."
         )
         assert plain(figure_title(contests[0], LABELS)) == "GigE (pub) stops scaling at 16 processes"
 
     @pytest.mark.parametrize(
-        ("seconds", "blocks", "kind", "speedup"),
+        ("seconds", "blocks", "kind", "speedup", "nearly"),
         [
-            (13.0, 1, "published", "8.33. 8 processes reach 92 % of this speedup"),
-            (13.5, 1, "published", "8.33"),
-            (13.0, 6, "measured", "8.33 [8.33, 8.33]. 8 processes reach a speedup of 7.69 [7.69, 7.69]"),
+            (13.0, 1, "published", "8.33", ". 8 processes reach 92 % of this speedup"),
+            (13.5, 1, "published", "8.33", ""),
+            (13.0, 6, "measured", "8.33 [8.33, 8.33]", ". 8 processes reach a speedup of 7.69 [7.69, 7.69]"),
         ],
     )
-    def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, speedup):
+    def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, speedup, nearly):
         runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
         sentences = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
-        assert f" reaches its highest speedup with 16 processes: {speedup}." in sentences
+        assert f" reaches its highest speedup, {speedup}, with 16 processes{nearly}." in sentences
 
     def test_fewer_than_five_blocks_do_not_show_where_a_curve_stops(self):
         runs = runs_table(rows("duct", "slow", SLOW, (0.9, 1.0, 1.1, 1.2)))
         contests = find_contests(make_tables(runs, Settings()), [])
-        assert "it is undecided whether slow gains speed above 16 processes: speedup 8.33, from fewer than 5 " \
-            "blocks" in plain(peaks.how_far(contests, LABELS))  # fmt: skip
+        assert plain(peaks.how_far(contests, LABELS)) == (
+            "Scaling of duct: the speedup of slow is 8.33 with 16 processes. It is undecided whether it rises with "
+            "more processes, because the results are from fewer than 5 blocks."
+        )
         assert plain(figure_title(contests[0], LABELS)) == "Speedup up to 32 processes: the peak is undecided"
 
-    def test_several_curves_have_a_range_and_a_single_curve_has_its_interval(self):
+    def test_many_curves_have_a_range_and_a_single_curve_has_its_interval(self):
         names = ("peak_speedup", "peak_speedup_low", "peak_speedup_high")
         lines = [
             dict(zip(names, values, strict=True)) for values in ((3, 2, 4), (5, 4.5, 6), (4, None, None))
         ]
-        assert peaks._speedup_range(lines[:1]) == "3.00 [2.00, 4.00]"
-        assert peaks._speedup_range(lines) == "3.00 to 5.00"
+        assert peaks._speedups(lines[:1]) == "3.00 [2.00, 4.00]"
+        assert peaks._speedups(lines) == "3.00, 5.00 and 4.00"
+        assert peaks._speedups([*lines, *lines]) == "3.00 to 5.00"
 
     def test_single_runs_have_a_direction_and_a_warning(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where GigE "
-            "(pub) is fastest (a single run)."
+            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, the best "
+            "count of GigE (pub) (a single run)."
         )
         assert "chance may explain the difference" in certainty.how_sure(duct[0], duct[1], contests, Facts())
 
@@ -136,9 +140,9 @@ class TestDuct:
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
             "Which is faster: in duct, InfiniBand (pub) is not clearly faster or slower than GigE (pub) at 16 "
-            "processes, where GigE (pub) is fastest. Reason: the band includes both directions. If computing "
-            "takes equally long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, where "
-            "GigE (pub) is fastest."
+            "processes, the best count of GigE (pub). Reason: the band includes both directions. If computing "
+            "takes equally long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at 16 processes, the "
+            "best count of GigE (pub)."
         )
         undecided = find_contests(
             {
@@ -305,8 +309,8 @@ class TestWhatCounts:
 
     def test_invalid_runs_are_not_counted_as_measured(self):
         assert plain(certainty.count_runs(self.runs())) == (
-            "12 measured runs and 1 simulated point. Simulated points are predictions from replayed traces. "
-            "Simulated points have an uncertainty band, but no p-value. docs/validation.md states the errors of such "
+            "12 measured runs and 1 simulated time. Simulated times are predictions from replayed traces. "
+            "Simulated times have an uncertainty band, but no p-value. docs/validation.md states the errors of such "
             "predictions. "
             "6 of 19 runs are invalid and left out"
         )
@@ -422,7 +426,7 @@ class TestSeveralCases:
         sentences = self.faster(**slower)
         assert sentences == (
             "Which is faster: InfiniBand is 90 % faster than GigE in duct, 1 of the 2 measured cases, at 16 "
-            "processes, where GigE is fastest (a single run)."
+            "processes, the best count of GigE (a single run)."
         )
 
 
@@ -445,7 +449,7 @@ def test_advice_for_one_case_is_not_given_for_all():
     (headline,) = find_contests(make_tables(runs, Settings()), [])
     sentences = money._purchase_clauses({"break_even": even}, headline, LABELS)
     assert list(map(plain, sentences)) == [
-        "at a node price of 2500 USD, b (sim) pays and c (sim) possibly pays in duct",
+        "at a node price of 2500 USD, b (sim) pays and it is undecided whether c (sim) pays in duct",
         "at least one interconnect pays in 1 other case",
         "no interconnect pays in 1 other case",
     ]
@@ -503,12 +507,13 @@ class TestUnsureTops:
     def test_how_far_it_scales(self):
         contests = find_contests(self.study()[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "Scaling of duct: the speedup of a still rises at 8 processes, the largest count of this interconnect: "
-            "speedup 8.00 [8.00, 8.00]. c reaches its highest speedup with 4 processes, but larger counts may be as "
-            "fast: 3.20 [3.20, 3.20]. It is undecided whether the speedup of b still rises at 8 processes, the "
-            "largest count of this interconnect: speedup 3.22 [3.14, 3.27]. In other, 1 speedup curve still rises at "
-            "its largest count. 1 speedup curve shows neither a rise nor a fall at its largest count. 1 speedup "
-            "curve may peak before its largest count, but its runs are too few or too noisy to show this."
+            "Scaling of duct: the speedup of a is 8.00 [8.00, 8.00] with 8 processes, the largest process count of "
+            "this interconnect. It still rises there. c reaches its highest speedup, 3.20 [3.20, 3.20], with 4 "
+            "processes, but larger counts may be as fast. The speedup of b is 3.22 [3.14, 3.27] with 8 processes, "
+            "the largest process count of this interconnect. It is undecided whether it still rises there. In other, "
+            "there are 3 speedup curves. 1 of them still rises at its largest count. 1 of them may rise or fall at "
+            "its largest count: the results do not show which. 1 of them may peak before its largest count, but "
+            "its runs are too few or too noisy to show this."
         )
 
     def test_counts_beyond_the_cores_follow(self):
@@ -518,8 +523,8 @@ class TestUnsureTops:
         )
         sentence = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
         assert sentence.startswith(
-            "Scaling of duct: the speedup of a still rises at 2 processes, the largest count with a core for each "
-            "process: speedup 2"
+            "Scaling of duct: the speedup of a is 2.00 [2.00, 2.00] with 2 processes, the largest process count "
+            "with a core for each process. It still rises there."
         )
         assert sentence.endswith(". 4 processes at oversubscription 2 have a speedup of 1.60.")
 
@@ -530,14 +535,14 @@ class TestUnsureTops:
         )
         report = make_report(runs, make_tables(runs, Settings()), Facts(), [])
         assert plain(report["result"]).endswith(
-            " 2 processes, the largest count with a core for each process"
+            " 2 processes, the largest process count with a core for each process"
         )
         answer = part(report, "answer")
         (figures,) = blocks_of(answer, "key_figures")
         (note,) = [plain(figure["note"]) for figure in figures["key_figures"]]
-        assert note == "a: speedup 2.00 at the largest count with a core for each process"
+        assert note == "a: speedup 2.00 at the largest process count with a core for each process"
         (table,) = blocks_of(answer, "table")
-        assert "speedup still rises at the largest count with a core for each process." in table["caption"]
+        assert "still rises at the largest process count with a core for each process." in table["caption"]
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "falls")])
     def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
@@ -561,6 +566,7 @@ class TestUnsureTops:
         contests = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
         sentences = plain(peaks.how_far(contests, LABELS))
         assert (
-            "the largest count of these interconnects: speedups of 3.23 to 8.00, from fewer than 5 blocks"
-            in sentences
+            "The speedups of a and c are 8.00 and 3.23 with 8 processes, the largest process count of these "
+            "interconnects. It is undecided whether they still rise there, because the results are from fewer than 5 "
+            "blocks." in sentences
         )

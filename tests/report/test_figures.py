@@ -283,7 +283,7 @@ class TestDrawings:
     def test_captions_state_compared_kinds(self, drawings):
         improvement = next(drawing for drawing in drawings if drawing.topic == "improvement")
         assert (
-            "The study declares that emulated and measured interconnects may be compared"
+            "Nodeworth compares emulated with measured interconnects, because the study file allows this."
             in improvement.caption
         )
 

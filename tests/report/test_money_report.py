@@ -210,19 +210,23 @@ class TestMoney:
     def test_the_price_of_a_link_on_page_one(self, tmp_path):
         _, tables, facts = study(tmp_path)
         labels = Labels(facts)
-        sentence = "the price of an interconnect in USD per node is {}, in clusters of 2 to 8 nodes"
-        assert plain(*link_prices(tables["cost"], labels, 3)) == sentence.format(
-            "100 for Gigabit and 500 for Infiniband"
-        )
-        assert plain(*link_prices(tables["cost"], labels, 1)) == sentence.format("100 to 500")
+        gigabit = "Gigabit costs 100 USD per node"
+        assert list(map(plain, link_prices(tables["cost"], labels, 3))) == [
+            gigabit,
+            "Infiniband costs 500 USD per node",
+        ]
+        assert list(map(plain, link_prices(tables["cost"], labels, 1))) == [
+            "an interconnect costs 100 to 500 USD per node, in clusters of 2 to 8 nodes"
+        ]
         assert link_prices(tables["cost"].query("nodes == 1"), labels, 3) == []
         two = tables["cost"]["nodes"].eq(2) & tables["cost"]["interconnect"].eq("infiniband")
         dear = tables["cost"].assign(
             interconnect_price_per_node=tables["cost"]["interconnect_price_per_node"].where(~two, 900.0)
         )
-        assert plain(*link_prices(dear, labels, 3)) == sentence.format(
-            "100 for Gigabit and 500 to 900 for Infiniband"
-        )
+        assert list(map(plain, link_prices(dear, labels, 3))) == [
+            gigabit,
+            "Infiniband costs 900 USD per node in a cluster of 2 nodes and 500 USD per node in a cluster of 8 nodes",
+        ]
 
     def test_the_highest_target_of_the_lowest_level(self):
         rows = [("c", "g", "measured", level, target) for level in (1, 2) for target in (2.0, 3.0)]

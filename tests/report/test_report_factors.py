@@ -30,13 +30,13 @@ def by_pair(lists):
 
 def test_only_differing_factors_are_named():
     assert sentences_about(LINKS, LINKS | {"mtu": 1500}) == {
-        "Parts of Usual against Jumbo": ["MTU: 1500 against 9000 bytes"]
+        "Properties of Usual against Jumbo": ["MTU: 1500 against 9000 bytes"]
     }
 
 
 def test_the_study_chooses_the_baseline():
     assert sentences_about(LINKS, LINKS | {"mtu": 1500}, baselines=["usual"]) == {
-        "Parts of Jumbo against Usual": ["MTU: 9000 against 1500 bytes"]
+        "Properties of Jumbo against Usual": ["MTU: 9000 against 1500 bytes"]
     }
 
 
@@ -78,7 +78,7 @@ def test_the_report_has_a_column_for_each_factor_that_an_interconnect_has():
         about[name] = replace(facts.interconnect(name), factors={"mpi": "Open MPI", "mtu": mtu})
     report = make_report(runs, tables, replace(facts, interconnects=about), [])
     tables = {table["caption"]: table for table in blocks(part(report, "asked"), "table")}
-    made_of = tables["Parts of the interconnects."]
+    made_of = tables["Properties of the interconnects."]
     heads = [" ".join(head["title"]) for head in made_of["columns"]]
     assert heads == ["Interconnect", "MPI library", "MTU (bytes)"]
     assert {cell for line in cells(made_of) for cell in line[2:]} == {"9000", "1500"}
@@ -98,7 +98,7 @@ def modelled(*names):
 def test_models_that_differ_in_message_costs():
     """Both figures of the second model are half of the first's, or the fastest that was published."""
     assert modelled("gigabit_ethernet", "rdma_gigabit_ethernet") == {
-        "Parts of RDMA GigE (sim) against GigE (sim)": [
+        "Properties of RDMA GigE (sim) against GigE (sim)": [
             "Host bus: PCI-X 133 for RDMA GigE (sim), not stated for GigE (sim)",
             "Latency: 15.5 against 31 µs",
             "Peak bandwidth: 117.5 against 112.5 MB/s",

@@ -50,7 +50,7 @@ def test_the_fastest_is_among_equal_placements(two_interconnects):
 
 def test_a_baseline_is_named_with_its_placement(two_interconnects):
     assert (
-        "than Gigabit with 1 process per node at 2 processes, where Gigabit with 1 process per node is fastest"
+        "than Gigabit with 1 process per node at 2 processes, the best count of Gigabit with 1 process per node"
         in sentences_of(part(two_interconnects, "words"))
     )
     (table,) = blocks(part(two_interconnects, "equivalents"), "table")

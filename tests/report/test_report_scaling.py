@@ -54,7 +54,8 @@ class TestWeakScaling:
         lists = blocks(part(weak_report, "words"), "list")
         answer = [plain(item) for block in lists for item in block["items"]]
         assert any(
-            " 8 processes, the largest count of " in item and ": scaled speedup" in item for item in answer
+            " 8 processes, the largest process count of " in item and "scaled speedup" in item
+            for item in answer
         )
         assert not any("peedup" in item and "caled speedup" not in item for item in answer)
 

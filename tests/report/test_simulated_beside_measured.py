@@ -86,8 +86,8 @@ def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
         in words
     )
     assert (
-        "A verdict on simulated times requires that the whole uncertainty band lies on one side of 0."
-        in words
+        "For simulated times, a verdict requires that the whole uncertainty band of the improvement lies on one "
+        "side of 0." in words
     )
     runs, tables, facts = study
     answers = {}
@@ -102,4 +102,4 @@ def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
 
 def test_simulated_points_are_no_repetitions(report):
     text = sentences_of(part(report, "asked"))
-    assert "No run is invalid. The study also has 7 simulated points." in text
+    assert "No run is invalid. The study also has 7 simulated times." in text

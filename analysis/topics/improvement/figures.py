@@ -166,6 +166,6 @@ def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
             sentences.append("Changes over time may therefore explain the differences.")
     across = sorted({kind for kind in rows["kind"] if "/" in kind})
     if across:
-        named = formats.listed([kind.replace("/", " and ") for kind in across])
-        sentences.append(f"The study declares that {named} interconnects may be compared.")
+        named = formats.listed([kind.replace("/", " with ") for kind in across])
+        sentences.append(f"Nodeworth compares {named} interconnects, because the study file allows this.")
     return " ".join(sentences)

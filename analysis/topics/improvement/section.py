@@ -11,9 +11,9 @@ from analysis.presentation.blocks import Block, Section, bullets, paragraph, sec
 from analysis.presentation.content import Content
 from analysis.presentation.contests import allows_for_correlation
 from analysis.presentation.formats import MISSING
-from analysis.presentation.labels import Labels
+from analysis.presentation.labels import Labels, level_of
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts, verdict, with_levels
-from analysis.presentation.sentences import bound, units_of
+from analysis.presentation.sentences import FASTEST_ON_ONE, NO_COMMON_COUNT, bound, units_of
 from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
 from analysis.topics.improvement.sentences import not_compared, system_sentences
 
@@ -56,8 +56,8 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     caption = (
         f"Improvement over the baseline at the number of {units} with which the baseline is fastest."
         f"{_other_counts(rows)} For column “Average”, Nodeworth compares the geometric means of the times of "
-        f"both interconnects. These means cover the common numbers of {units} up to the compared number, "
-        "except one process."
+        f"both interconnects. Each mean covers the numbers of {units} at which both have results, up to the "
+        f"number in column “{units.capitalize()}”. Runs on one process do not count."
     )
     if improvement["improvement_low"].notna().any():
         caption += f" Brackets contain {labels.intervals(improvement)}."
@@ -73,8 +73,8 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     if is_simultaneous:
         fields.append(numbers("All at once (%)", _interval_alone("simultaneous")))
         caption += (
-            " The confidence of column “All at once” is the probability that all intervals of the column "
-            "contain their true values."
+            f" With a confidence of {level_of(labels.facts)}, all intervals of column “All at once” contain "
+            "their true values."
         )
     if has_same_computing:
         caption += (
@@ -96,15 +96,9 @@ def _other_counts(rows: pd.DataFrame) -> str:
     is_elsewhere = rows["at_processes"] != peaks
     text = ""
     if (is_elsewhere & (peaks > 1)).any():
-        text += (
-            " If the other interconnect has no result at this number, Nodeworth compares the nearest numbers "
-            "with results."
-        )
+        text += f" {NO_COMMON_COUNT}"
     if (is_elsewhere & (peaks == 1)).any():
-        text += (
-            " If the baseline is fastest on one process, Nodeworth compares at the number with which the "
-            "other interconnect is fastest."
-        )
+        text += f" {FASTEST_ON_ONE}"
     return text
 
 

@@ -320,9 +320,9 @@ def _at(lines: Sequence[Line], baseline: str) -> str:
     at_best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
     counts = {line["at_processes"] for line in lines}
     if len(counts) > 1:
-        at_peaks = f"at the counts where {baseline} is fastest"
+        at_peaks = f"at the best counts of {baseline}"
         return at_peaks if at_best else "at the counts that the tables name"
-    best = f", where {baseline} is fastest" if at_best else ""
+    best = f", the best count of {baseline}" if at_best else ""
     return f"at {counts_of(lines[0]['unit'], *counts)}{best}"
 
 

@@ -25,7 +25,7 @@ from analysis.topics.money.sentences import (
 from analysis.topics.oversubscription import whether_levels_pay
 from analysis.topics.topic import Headline, Page
 
-PLURAL = {"pays": "pay", "possibly pays": "possibly pay", "does not pay": "do not pay"}
+PLURAL = {"pays": "pay", "does not pay": "do not pay"}
 PAYS = "An interconnect pays if its cluster costs less than an equally fast cluster with its baseline."
 
 
@@ -71,7 +71,7 @@ def payoff_sentence(tables: Tables, contests: Sequence[Contest], labels: Labels)
     if "hybrid" in tables:
         clauses += [f"processes × threads: {text}" for text in most_threads(tables["hybrid"], labels)]
     clauses += link_prices(tables["cost"], labels, MOST) if "cost" in tables else []
-    starts = "at ", "buy ", "it is undecided ", "no interconnect ", "processes ", "the price "
+    starts = "at ", "buy ", "it is undecided ", "no interconnect ", "processes ", "an interconnect "
     return f"What pays: {joined(clauses, starts)}." if clauses else ""
 
 
@@ -110,14 +110,15 @@ def _best_purchase(purchase: pd.DataFrame, best: pd.DataFrame, labels: Labels) -
 
 
 def _which_pay(verdicts: pd.DataFrame, labels: Labels) -> str:
-    """List the interconnects of a case by verdict: which pay, possibly pay, and do not pay."""
+    """List the interconnects of a case by verdict: which pay, do not pay, or are undecided."""
     clauses = []
     for verdict, rows in verdicts.groupby("verdict", sort=False):
         names = [labels.compared(line) for line in rows.to_dict("records")]
-        verb = "possibly pays" if verdict == "undecided" else str(verdict)
+        verb = "pays" if verdict == "undecided" else str(verdict)
         if len(set(names)) > 1:
             verb = PLURAL.get(verb, verb)
-        clauses.append(f"{named_or_counted(names)} {verb}")
+        open_question = "it is undecided whether " if verdict == "undecided" else ""
+        clauses.append(f"{open_question}{named_or_counted(names)} {verb}")
     return listed(clauses)
 
 
@@ -126,7 +127,7 @@ def _whether_any_pays(verdicts: pd.Series) -> str:
     outcomes = {
         "pays": "at least one interconnect pays",
         "would pay": "at least one interconnect would pay",
-        "undecided": "at least one interconnect possibly pays",
+        "undecided": "it is undecided whether an interconnect pays",
     }
     found = (text for word, text in outcomes.items() if verdicts.str.startswith(word).any())
     return next(found, "no interconnect pays")

@@ -116,9 +116,10 @@ def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
     columns = [*left("Nodes"), *right(*map(formats.whole, shown))]
     caption = (
         f"Price of a cluster in {cost['currency'].iloc[0]}, and the interconnect's share of this price, at "
-        f"{node_price(cost.iloc[0].to_dict())} per node. ≈ marks prices that are interpolated between "
-        "published sizes."
+        f"{node_price(cost.iloc[0].to_dict())} per node."
     )
+    if any("≈" in cell for line in rows for cell in line["cells"]):
+        caption += " A ≈ marks a price that is interpolated between cluster sizes with published prices."
     return table(caption, columns, {"": rows})
 
 

@@ -20,7 +20,7 @@ from analysis.topics.prices.books import INTERPOLATED, NO_NEED
 
 VERDICTS = ("pays", "undecided", "does not pay", *UNTESTED)
 UNSURE = ". The differences are not tested"
-_VERBS = {"undecided": "possibly pays"}
+_VERBS = {"undecided": "is undecided"}
 """Words of a sentence for verdicts that are not verbs."""
 CHOICE = ["compared_kinds", "budget", "site"]
 """Columns that identify one choice of the table ``purchase``."""
@@ -72,23 +72,30 @@ def comparable_size(cost: pd.DataFrame) -> int:
 def link_prices(cost: pd.DataFrame, labels: Labels, most: int) -> list[str]:
     """State the price of a node's share of each interconnect.
 
-    The share depends on the number of nodes, since few nodes may share a switch with many ports. The sentence
-    therefore states the range over all sizes with a price. For more than `most` interconnects, it states one
-    range over all interconnects.
+    The share depends on the number of nodes, since few nodes may share a switch with many ports. The clauses
+    therefore state it for the smallest and the largest number with a price. For more than `most`
+    interconnects, a single clause states the range over all interconnects and sizes.
     """
     rows = cost[cost["interconnect_price_per_node"].notna() & (cost["basis"] != NO_NEED)]
     if rows.empty:
         return []
+    unit = f"{formats.SPACE}{rows['currency'].iloc[0]} per node"
+    sizes = formats.spanned(formats.whole(rows["nodes"].min()), formats.whole(rows["nodes"].max()))
     ends = rows.groupby("interconnect", sort=False)["interconnect_price_per_node"].agg(["min", "max"])
-    prices = listed(
-        f"{formats.spanned(money(low), money(high))} for {labels.interconnect(name)}"
-        for name, low, high in ends.sort_values(["min", "max"]).itertuples()
-    )
     if len(ends) > most:
         prices = formats.spanned(money(ends["min"].min()), money(ends["max"].max()))
-    sizes = formats.spanned(formats.whole(rows["nodes"].min()), formats.whole(rows["nodes"].max()))
-    currency = rows["currency"].iloc[0]
-    return [f"the price of an interconnect in {currency} per node is {prices}, in clusters of {sizes} nodes"]
+        return [f"an interconnect costs {prices}{unit}, in clusters of {sizes} nodes"]
+    clauses = []
+    for name, low, high in ends.sort_values(["min", "max"]).itertuples():
+        clause = f"{labels.interconnect(name)} costs {money(low)}{unit}"
+        if low != high:
+            by_size = rows[rows["interconnect"] == name].sort_values("nodes")
+            clause = f"{labels.interconnect(name)} costs " + " and ".join(
+                f"{money(line['interconnect_price_per_node'])}{unit} in a cluster of {nodes(line['nodes'])}"
+                for line in (by_size.iloc[0], by_size.iloc[-1])
+            )
+        clauses.append(clause)
+    return clauses
 
 
 def unpriced_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:

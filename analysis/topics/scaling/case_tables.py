@@ -23,6 +23,10 @@ PERCENT = 100
 NS_PER_DAY = 86.4
 """1 ps of simulated time per second in ns/day, in which molecular dynamics states its speed."""
 
+CELL_ITERATION = (
+    "A cell iteration is one time step of one cell. A steady solver has iterations instead of time steps."
+)
+
 
 def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
     """Tabulate the points of a case in at most `room` table rows.
@@ -90,7 +94,8 @@ def _rates(scaling: pd.DataFrame) -> tuple[list[Field], str]:
     field = numbers(
         f"Rate ({factor or 1}/s)", lambda rate: formats.number(as_float(rate) / 10**power), "rate"
     )
-    return [field], f" The rate is the work per second, in {f'{factor} {unit}'.strip()}."
+    meaning = f" {CELL_ITERATION}" if unit == "cell iterations" else ""
+    return [field], f" The rate is the work per second, in {f'{factor} {unit}'.strip()}.{meaning}"
 
 
 def _contents(scaling: pd.DataFrame, labels: Labels) -> str:

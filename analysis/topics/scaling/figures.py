@@ -251,7 +251,7 @@ def _scaling_caption(
             "The ideal line depends on the number of cores."
         )
     if len({panel.kinds for panel in panels}) > 1:
-        sentences.append("Each row of panels has kinds of runs that may be compared with each other.")
+        sentences.append("Results in the same row of panels may be compared with each other.")
     if absent:
         levels = formats.listed(map(str, absent))
         sentences.append(f"Oversubscription {levels} has no curve, because it has only one count.")

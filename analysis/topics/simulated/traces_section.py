@@ -89,9 +89,11 @@ def traces_headline(page: Page) -> Headline | None:
     made = page.content.tables.get("traces")
     if made is None or not made["indicative"].any():
         return None
+    names = _names(made[made["indicative"]], page.content.labels)
     return Headline(
         cautions=[
-            "Some predictions are only indicative. Section “Traces: computing and communication” says why."
+            f"These simulated times are only indicative: {names}. Section “Traces: computing and "
+            "communication” says why."
         ]
     )
 

@@ -26,8 +26,6 @@ MOST_PANELS = 12
 """Largest number of panels in a figure; further panels make another figure."""
 PANEL_HEIGHT, ONLY_HEIGHT = 1.75, 2.7
 """Height of a row of panels, and of a single panel, in inches."""
-MOST_SIZES = 3
-"""Numbers of cores in a caption, at most; more become their range."""
 CLOSE = 0.05
 """Share of the axis below which two points are close: the number of the second is then on its other side."""
 FAINT = 0.35
@@ -126,13 +124,12 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
     seconds = AxisColumn("seconds", "Time per job (s)", "s", bars=False)
     rate = AxisColumn("jobs_per_day", "Jobs per day")
     cores = sorted({int(count) for count in packing["available_cores"]})
-    sizes = (
-        formats.listed(map(str, cores), "or") if len(cores) <= MOST_SIZES else f"{cores[0]} to {cores[-1]}"
-    )
+    shared = "the cores in column “Cores” of the table"
+    shared = shared if len(cores) > 1 else formats.counted(cores[0], "core")
     caption = (
-        "Jobs per day against the time per job, for each case. The jobs of an interconnect share "
-        f"{sizes}{formats.SPACE}cores. A line joins the points of an interconnect with the best trade-offs "
-        "between time per job and jobs per day (Pareto set)."
+        "Jobs per day against the time per job, for each case. All jobs of an interconnect share "
+        f"{shared}. A line joins the points of an interconnect with the best trade-offs between time per job "
+        "and jobs per day (Pareto set)."
     )
     fronts = ["interconnect", "kind"]
     return _figures(Tradeoff("turnaround", seconds, rate, caption, fronts), panels, labels)

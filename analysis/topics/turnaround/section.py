@@ -109,10 +109,11 @@ def _advice_sentences(advice: pd.DataFrame, labels: Labels) -> list[str]:
             who = "every interconnect" if 1 < len(names) == len(rows) else listed(names)
             verb = "complete" if goal == "queue" else "take"
             verb += "s" if len(names) in (1, len(rows)) else ""
-            how = f"with {way}" if goal in GOAL_TITLES else f"for all jobs: {way}"
+            how = f"with {way}" if goal in GOAL_TITLES else f"for all jobs. Advice: {way}"
             clauses.append(f"{who} {verb} {result} {how}." if result else f"{way} over {who}.")
-            merit = "complete as many jobs" if goal == "queue" else "be as fast"
-            clauses += [f"Other process counts that may {merit}: {as_good}."] if as_good else []
+            merit = "give as many jobs per day" if goal == "queue" else "be as fast"
+            others = "These process counts" if " and " in as_good else "This process count"
+            clauses += [f"{others} may {merit}: {as_good}."] if as_good else []
         sentences.append(f"{subject}: {' '.join(clauses)}")
     return sentences
 
