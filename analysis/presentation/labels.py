@@ -111,11 +111,9 @@ class Labels:
         """Explain the abbreviated and cut titles of the curves in `rows`; empty if there are none."""
         titles = " ".join(map(self.curve, as_lines(rows)))
         words = {short: long for long, short in SHORT.items()}
-        words |= {f"({tag})": f"{kind} results" for kind, tag in KINDS.items()}
+        words |= {tag: f"{kind} results" for kind, tag in KINDS.items()}
         abbreviations = [
-            f"{short} means {word}"
-            for short, word in words.items()
-            if re.search(rf"\b{short.strip('()')}\b", titles)
+            f"{short} means {word}" for short, word in words.items() if re.search(rf"\b{short}\b", titles)
         ]
         names = rows["interconnect"].unique()
         cut_titles = [self.full_name(name) for name in names if self.full_name(name) != self.cut(name)]

@@ -185,7 +185,7 @@ def why_undecided(line: Line) -> str:
     if medians_contradict(line):
         return MEDIANS_DISAGREE
     if outcome(verdict) == "untestable":
-        return "too few blocks"
+        return "too few runs"
     if verdict in WITHHELD:
         return WITHHELD[verdict]
     low, high = (as_float(line[f"improvement_{end}"]) for end in ("low", "high"))

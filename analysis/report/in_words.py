@@ -95,9 +95,9 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
     counts = [references[f"reference_{name}"] for name in references["unit"].unique()]
     ends = [formats.whole(getattr(pd.concat(counts), end)()) for end in ("min", "max")]
     return (
-        f"{speedup} of a case is relative to the run with the fewest {unit} at the same site. Depending on "
-        f"the case and the site, this run has {formats.spanned(*ends)} {unit}. Compare times, not "
-        f"{labels.speedup}, between sites."
+        f"{speedup} of a case is relative to the run with the fewest {unit} at the same site (cluster or "
+        f"centre). Depending on the case and the site, this run has {formats.spanned(*ends)} {unit}. Compare "
+        f"times, not {labels.speedup}, between sites."
     )
 
 

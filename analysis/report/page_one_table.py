@@ -204,7 +204,7 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
             return f"inseparable from time {at_count}"
         is_untestable = outcome(comparison["verdict"]) == "untestable"
         if is_untestable:
-            return f"too few blocks {at_count}"
+            return f"too few runs {at_count}"
         percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
         return f"undecided: {percent}{formats.THIN}% {at_count}"
     percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))

@@ -71,8 +71,8 @@ def method_paragraphs(content: Content) -> list[str]:
     is_of_study = _is_of_study(runs)
     was_run = is_of_study & (runs["kind"] != "simulated")
     count = "node" if (scaling["unit"] == NODES).all() else "process"
-    at_site = " of a site" if scaling["site"].notna().any() else ""
-    paragraphs = [f"A point is a case over an interconnect{at_site} at a {count} count."]
+    at_site = ", at one site (cluster or centre)" if scaling["site"].notna().any() else ""
+    paragraphs = [f"A point is a case over an interconnect at a {count} count{at_site}."]
     if was_run.any():
         paragraphs.append(_blocks_sentences(runs[was_run], study))
     if study.until:

@@ -342,7 +342,7 @@ def test_a_correction_that_leaves_a_comparison_open_is_stated():
     curves = {"slow": SLOW, "swift": SWIFT, "swifter": {count: time / 1.1 for count, time in SWIFT.items()}}
     report = report_of(curves, blocks=FACTORS)
     note = figures_of(report)["Speed at the peak, 16 processes"]["note"]
-    assert plain(note).endswith(" against slow, undecided: too few blocks")
+    assert plain(note).endswith(" against slow, undecided: too few runs")
 
 
 @pytest.mark.parametrize(
