@@ -155,8 +155,8 @@ def _strong_counts_show_end(curve: Curve) -> bool:
     strong = np.flatnonzero((curve.table["n"] >= FEWEST) & ~curve.is_serial).tolist()
     is_at_end = curve.peak == len(curve.processes) - 1
     if curve.peak not in strong:
-        by_speedup = np.argsort(curve.speedup)
-        return is_at_end and by_speedup[-2] in strong and _peak_is_faster(curve, by_speedup[-2:-1].tolist())
+        following = np.argsort(curve.speedup)[-2:-1].tolist()  # empty if the curve has a single count
+        return is_at_end and any(i in strong for i in following) and _peak_is_faster(curve, following)
     if _peak_is_faster(curve, range(curve.peak + 1, len(curve.processes))):
         return True
     if len(strong) < 2:

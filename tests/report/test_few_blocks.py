@@ -38,10 +38,8 @@ def test_no_derived_interval(study):
 
 def test_columns_with_an_interval_are_listed(report):
     method = sentences_of(part(report, "method"))
-    assert (
-        "Intervals of times have a confidence of 87.5 %. Speedups and other derived quantities have no "
-        "interval. An interval needs 5 blocks." in method
-    )
+    assert "Intervals of times have a confidence of 87.5 %. " in method
+    assert "Speedups and other derived quantities have no interval. An interval needs 5 blocks." in method
     (table,) = blocks(part(report, "models"), "table")
     assert "interval" not in table["caption"]
     (table,) = blocks(part(report, "fastest"), "table")
