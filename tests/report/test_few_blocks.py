@@ -43,7 +43,7 @@ def test_columns_with_an_interval_are_listed(report):
     (table,) = blocks(part(report, "models"), "table")
     assert "interval" not in table["caption"]
     (table,) = blocks(part(report, "fastest"), "table")
-    assert "This test needs at least 5 blocks at a count." in table["caption"]
+    assert "At counts with fewer than 5 blocks (repetitions), Nodeworth does not test" in table["caption"]
 
 
 def test_too_few_blocks_are_not_the_same_as_not_distinguishable(report):
