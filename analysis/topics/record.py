@@ -19,6 +19,7 @@ from analysis.runs.frames import Line, is_missing
 from analysis.runs.runs import is_outdated
 from analysis.runs.settings import NODES
 from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE
+from analysis.statistics.dependence import SHORTEST
 from analysis.topics.quality.tables import is_without_block, run_names
 from analysis.topics.topic import Topic
 
@@ -200,9 +201,10 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     text = (
         f"Times are medians over {noun}, including outliers. For the interval of a time, Nodeworth sorts the "
         "times of the runs. Both ends of the interval are two of these times, chosen by position (order "
-        f"statistics). Intervals of times have a confidence of {shares}. If successive times depend on each "
-        "other, Nodeworth chooses ends farther apart. "
+        f"statistics). Intervals of times have a confidence of {shares}. "
     )
+    if covered["n"].max() >= SHORTEST:
+        text += "If successive times clearly depend on each other, Nodeworth chooses ends farther apart. "
     blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
     if blocks.empty and alone_with_draws.empty:
         needed = [counted(FEWEST, "block")] if len(in_blocks) else []
