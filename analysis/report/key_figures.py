@@ -15,6 +15,7 @@ from analysis.presentation.labels import Labels
 from analysis.report.contrast import Contrast, why_undecided
 from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, percent_interval, rows_like
 from analysis.runs.kinds import side
+from analysis.runs.settings import PROCESSES
 from analysis.topics.improvement.sentences import disturbance
 
 MOST_FIGURES = 4
@@ -44,14 +45,17 @@ def make_key_figures(
         remark = "" if runs is None else disturbance(contest, runs, names)
         return {**figure, "note": f"{figure['note']}; {remark}"} if remark else figure
 
-    figures = (
-        [
+    if contrast:
+        figures = [
             _saved(contrast, contest, labels, has_baseline),
             remarked(_improvement(contrast, contest, labels), contrast.comparison),
         ]
-        if contrast
-        else []
-    )
+    elif (
+        len(contest.peaks) == 1 and end_of(peak := as_lines(contest.peaks)[0], contest.scaling) != "one count"
+    ):
+        figures = [remarked(_at_largest(peak, contest, labels), peak)]
+    else:
+        figures = []
     peaks = sorted(_peaks_to_show(contest, contrast), key=lambda peak: as_float(peak["peak_speedup"]))
     ends = [remarked(_scaling(peak, contest, labels), peak) for peak in peaks]
     others = others[: MOST_FIGURES - len(figures) - 1]
@@ -143,6 +147,15 @@ def _peaks_of(line: Line, contest: Contest) -> Iterator[Line]:
         yield from as_lines(rows_like(contest.peaks, curve, CURVE).head(1))
 
 
+def _at_largest(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
+    """Make the key figure of the speedup of a curve at its largest count."""
+    last = as_lines(rows_like(contest.scaling, peak).nlargest(1, contest.unit))[0]
+    value, low, high = interval(last, "speedup")
+    label = f"{labels.speedup.capitalize()} on {contest.counted(last[contest.unit])}"
+    ends = formats.ends(low, high, formats.decimals(value)).strip()
+    return key_figure(label, formats.number(value), labels.curve(peak), ends, str(peak["kind"]))
+
+
 def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
     """Make the key figure of the count at which a curve stops scaling."""
     count, end = int(peak["peak_processes"]), end_of(peak, contest.scaling)
@@ -162,6 +175,8 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
         speedup += f" at {contest.largest_of('this interconnect')}"
     else:
         label = "May stop scaling at"
+    if count == 1 and contest.unit == PROCESSES:
+        speedup = "no median time below the serial time"
     return key_figure(label, contest.counted(count), f"{name}: {speedup}", counts, str(peak["kind"]))
 
 

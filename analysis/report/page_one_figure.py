@@ -8,6 +8,7 @@ from dataclasses import replace
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
     end_of,
@@ -111,7 +112,11 @@ def _result(contest: Contest, labels: Labels) -> str:
         return f"Scaling is unknown: {only}"
     most = contest.counted(counts.max())
     if not any(end == "rises" for _, end in ends):
-        return f"{labels.speedup.capitalize()} up to {most}: the peak is undecided"
+        reached = f"{labels.speedup.capitalize()} up to {most}"
+        if len(contest.peaks) == 1:
+            last = contest.scaling.nlargest(1, contest.unit)["speedup"].iloc[0]
+            reached = f"{labels.speedup.capitalize()} {formats.number(last)} on {most}"
+        return f"{reached}: the peak is undecided"
     return f"{labels.speedup.capitalize()} still rises at {most}, {contest.largest_count}"
 
 

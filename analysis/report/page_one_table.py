@@ -69,9 +69,11 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         *left(*compared),
     ]
     scaling = pd.concat([contest.scaling for contest in contests])
+    has_speedups = any(line["cells"][2] != MISSING for rows in groups.values() for line in rows)
     caption = f"The first row of each case has the highest {labels.speedup}."
-    caption += f" {reference_note(scaling, labels)}"
-    if scaling["speedup_low"].notna().any():
+    if has_speedups:
+        caption += f" {reference_note(scaling, labels)}"
+    if has_speedups and scaling["speedup_low"].notna().any():
         improvement = pd.concat([contest.improvement for contest in contests])
         intervals = content.labels.intervals(scaling, comparisons=improvement)
         caption += f" Brackets contain {intervals}."

@@ -277,8 +277,14 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     because = f", because the results are from {weak}" if weak else ""
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
         return f"{reached}, {largest}. It is undecided whether {it_rises} there{because}"
+    rises = it_rises.replace("still ", "")
+    if count == 1 and end == "unsure" and contest.unit == PROCESSES:
+        has = "has" if is_one else "have"
+        return (
+            f"{names} {has} no median time below the serial time. It is undecided whether the "
+            f"{labels.speedup} rises with more {contest.unit}{because}"
+        )
     if weak:
-        rises = it_rises.replace("still ", "")
         return f"{reached}. It is undecided whether {rises} with more {contest.unit}{because}"
     nearly = _nearly_best_clause(lines[0], contest, labels) if len(lines) == 1 else ""
     but = "" if end == "stops" else ", but larger counts may be as fast"

@@ -115,7 +115,7 @@ class TestDuct:
             "Scaling of duct: the speedup of slow is 8.33 with 16 processes. It is undecided whether it rises with "
             "more processes, because the results are from fewer than 5 blocks."
         )
-        assert plain(figure_title(contests[0], LABELS)) == "Speedup up to 32 processes: the peak is undecided"
+        assert plain(figure_title(contests[0], LABELS)) == "Speedup 7.14 on 32 processes: the peak is undecided"
 
     def test_many_curves_have_a_range_and_a_single_curve_has_its_interval(self):
         names = ("peak_speedup", "peak_speedup_low", "peak_speedup_high")
@@ -539,10 +539,24 @@ class TestUnsureTops:
         )
         answer = part(report, "answer")
         (figures,) = blocks_of(answer, "key_figures")
-        (note,) = [plain(figure["note"]) for figure in figures["key_figures"]]
-        assert note == "a: speedup 2.00 at the largest process count with a core for each process"
+        largest, end = figures["key_figures"]
+        assert (plain(largest["label"]), largest["value"]) == ("Speedup on 2 processes", "2.00")
+        assert plain(end["note"]) == "a: speedup 2.00 at the largest process count with a core for each process"
         (table,) = blocks_of(answer, "table")
         assert "still rises at the largest process count with a core for each process." in table["caption"]
+
+    def test_a_curve_below_its_serial_run_shows_its_speedup_at_the_largest_count(self):
+        runs = runs_table(rows("duct", "a", {1: 8.0, 2: 16.0, 4: 20.0}, (0.9, 1.0, 1.1, 1.2)))
+        report = make_report(runs, make_tables(runs, Settings()), Facts(), [])
+        (figures,) = blocks_of(part(report, "answer"), "key_figures")
+        largest, end = figures["key_figures"]
+        assert (plain(largest["label"]), largest["value"]) == ("Speedup on 4 processes", "0.400")
+        assert end["note"] == "a: no median time below the serial time"
+        (table,) = blocks_of(part(report, "answer"), "table")
+        assert "relative" not in table["caption"]  # the table has no speedup
+        assert "a has no median time below the serial time. It is undecided whether the speedup rises" in (
+            plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
+        )
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "falls")])
     def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
