@@ -396,7 +396,9 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
             parser, parsed = parse_args([*study, *_with_profiles(options, here)])
             config = parse_config(parsed.config)  # raises an error if it cannot be read
     except (CliException, ValueError) as error:
-        raise InputError(f"run-study: {error}") from None
+        in_section = any(re.match(r"\w+\.[\w.]+=", word) for word in options)
+        hint = " For a key in a section, write for example --config 'limits={idle_seconds: 0}'."
+        raise InputError(f"run-study: {error}{hint if in_section else ''}") from None
     except SystemExit:
         problem = printed.getvalue().splitlines()[-1].rpartition(" error: ")[2]
         _check_profile(problem)

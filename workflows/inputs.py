@@ -248,8 +248,8 @@ def _order(error: jsonschema.ValidationError) -> tuple[bool, list[str]]:
 _BEYOND = {
     "minimum": "is too small; at least",
     "maximum": "is too large; at most",
-    "exclusiveMinimum": "is too small; above",
-    "exclusiveMaximum": "is too large; below",
+    "exclusiveMinimum": "is too small; must be above",
+    "exclusiveMaximum": "is too large; must be below",
     "pattern": "does not match",
     **dict.fromkeys(("minItems", "minProperties", "minLength"), "has too few entries; at least"),
     **dict.fromkeys(("maxItems", "maxProperties", "maxLength"), "has too many entries; at most"),
@@ -297,6 +297,10 @@ def _explain(error: jsonschema.ValidationError) -> str:
         case "uniqueItems":
             twice = next(entry for index, entry in enumerate(value) if entry in value[:index])
             return f"{at}{_show(twice)} is there twice; each only once"
+        case "dependentRequired":
+            odd = next(key for key, needed in allowed.items() if key in value and needed[0] not in value)
+            path = dotted([*error.absolute_path, odd])
+            return f"{path}: belongs to {allowed[odd][0]}, which is missing"
         case "not":
             return f"{at}does not belong here: {schema['description']}"
         case "anyOf" | "oneOf" if all("required" in schema for schema in allowed):

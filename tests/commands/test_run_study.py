@@ -79,6 +79,11 @@ def test_a_misspelt_option_gets_a_suggestion(typed, suggested):
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
+        (
+            ["--config", "limits.idle_seconds=0"],
+            "run-study: Invalid config definition: Config entry must start with a valid identifier. "
+            "For a key in a section, write for example --config 'limits={idle_seconds: 0}'.",
+        ),
         (["--blocks", "6"], "run-study: --blocks: no such option; use --config blocks=6"),
         (["--blocks=6"], "run-study: --blocks: no such option; use --config blocks=6"),
         (["--blocks"], "run-study: --blocks: no such option; use --config blocks=VALUE"),
@@ -254,9 +259,9 @@ def test_a_study_file_that_the_user_edited_stays_when_it_is_refused(program, mon
         (["--command", "python3", "--time", "("], "--time: '(' is no regular expression: "),
         (
             ["--command", "python3", "--processes", "1,two"],
-            "--processes: '1,two' is no list of different counts",
+            "--processes: 'two' is not a whole number from 1 on, as in 1,2,4",
         ),
-        (["--command", "python3", "--processes", "1,1"], "--processes: '1,1' is no list of different counts"),
+        (["--command", "python3", "--processes", "1,1"], "--processes: 1 is there twice; each only once"),
         (["--command", "python3", "--name", "My study"], "--name: 'My study' must be small letters"),
         (["--command", "python3", "--name", "smoke"], "--name: results/smoke holds another study"),
     ],

@@ -115,7 +115,9 @@ class TestDuct:
             "Scaling of duct: the speedup of slow is 8.33 with 16 processes. It is undecided whether it rises with "
             "more processes, because the results are from fewer than 5 blocks."
         )
-        assert plain(figure_title(contests[0], LABELS)) == "Speedup 7.14 on 32 processes: the peak is undecided"
+        assert (
+            plain(figure_title(contests[0], LABELS)) == "Speedup 7.14 on 32 processes: the peak is undecided"
+        )
 
     def test_many_curves_have_a_range_and_a_single_curve_has_its_interval(self):
         names = ("peak_speedup", "peak_speedup_low", "peak_speedup_high")
@@ -541,7 +543,9 @@ class TestUnsureTops:
         (figures,) = blocks_of(answer, "key_figures")
         largest, end = figures["key_figures"]
         assert (plain(largest["label"]), largest["value"]) == ("Speedup on 2 processes", "2.00")
-        assert plain(end["note"]) == "a: speedup 2.00 at the largest process count with a core for each process"
+        assert (
+            plain(end["note"]) == "a: speedup 2.00 at the largest process count with a core for each process"
+        )
         (table,) = blocks_of(answer, "table")
         assert "still rises at the largest process count with a core for each process." in table["caption"]
 

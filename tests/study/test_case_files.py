@@ -114,7 +114,11 @@ def test_an_unknown_size_is_answered_with_the_sizes(cases):
     [
         ("title: Echo", "titel: Echo", "titel: unknown key, did you mean 'title'?"),
         ("  program:", "  progam:", "settings.progam: unknown key, did you mean 'program'?"),
-        ("serial_seconds: 0.1", "serial_seconds: 0", "sizes.one.serial_seconds: 0 is too small; above 0"),
+        (
+            "serial_seconds: 0.1",
+            "serial_seconds: 0",
+            "sizes.one.serial_seconds: 0 is too small; must be above 0",
+        ),
         ("tolerance: 1.0e-6", "tolerance: tight", "answer.tolerance: 'tight' is not a number"),
         ("[0, 10]", "[10, 0]", "answer.possible: 10 is not below 0"),
         ("size: one", "size: own", "size: no size 'own', did you mean 'one'?; known: one, two"),

@@ -249,6 +249,12 @@ def test_links_are_followed_or_refused_by_name(tutorial, adopt, tmp_path):
     )
 
 
+def edit(file, old, new):
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
 @pytest.mark.parametrize(
     ("spoil", "line"),
     [
@@ -261,12 +267,27 @@ def test_links_are_followed_or_refused_by_name(tutorial, adopt, tmp_path):
             lambda folder: (folder / "system/controlDict").write_text("application icoFoam; deltaT x;"),
             "deltaT: 'x' is not a number",
         ),
+        (
+            lambda folder: edit(folder / "system/controlDict", "endTime         0.5;", "endTime 0.5"),
+            "system/controlDict: endTime: a semicolon is missing at its end",
+        ),
+        (
+            lambda folder: edit(folder / "system/controlDict", "deltaT          0.005;", "deltaT 0.005"),
+            "system/controlDict: deltaT: a semicolon is missing at its end",
+        ),
     ],
 )
 def test_a_case_that_cannot_run_is_refused_in_one_line(tutorial, adopt, spoil, line):
     folder = tutorial("incompressible/icoFoam/cavity/cavity")
     spoil(folder)
     assert line in refusal(InputError, adopt, folder, run_here=False)
+
+
+def test_a_solver_that_is_not_installed_is_named_before_the_mesh_is_made(tutorial, adopt):
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    edit(folder / "system/controlDict", "icoFoam;", "icoFaom;")
+    line = refusal(InputError, adopt, folder, run_here=True)
+    assert line.endswith("system/controlDict: application: 'icoFaom' is not installed here")
 
 
 class TestMissingSurface:
@@ -361,7 +382,10 @@ def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
             "--case a b: 'a b' cannot name a case; give another with --name: letters, digits and _ . + -",
         ),
         (["--case", "cavity", "--time", "x"], "--time: belongs to --command"),
-        (["--case", "cavity", "--processes", "two"], "--processes: 'two' is no list of different counts"),
+        (
+            ["--case", "cavity", "--processes", "two"],
+            "--processes: 'two' is not a whole number from 1 on, as in 1,2,4",
+        ),
         (
             ["--case", "cavity", "--steps", "2"],
             "--steps: '2' is not a whole number from 3 on",
@@ -431,8 +455,8 @@ def test_a_command_with_other_options_prints_what_it_replaces(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--config", "blocks=-2"], "results/cavity/study.yaml: blocks: -2 is too small; at least 1"),
-        (["--config", "block=2"], "results/cavity/study.yaml: block: unknown key, did you mean 'blocks'?"),
+        (["--config", "blocks=-2"], "--config: blocks: -2 is too small; at least 1"),
+        (["--config", "block=2"], "--config: block: unknown key, did you mean 'blocks'?"),
         (
             ["--again", "cavty"],
             "results/cavity/study.yaml: again cavty: no case 'cavty', did you mean 'cavity'?",

@@ -158,7 +158,7 @@ def test_one_line_for_mistakes(tmp_path, extra, line):
     ("old", "new", "line"),
     [
         ("cavity: 1", "cavty: 1", "mix.weights: no case of the study 'cavty'"),
-        ("cavity: 1", "cavity: 0", "mix.weights.cavity: 0 is too small; above 0"),
+        ("cavity: 1", "cavity: 0", "mix.weights.cavity: 0 is too small; must be above 0"),
         ("tcp_loopback:", "infiniband:", "interconnects: no interconnect of the study 'infiniband'"),
         ("ames_2004", "ames_2005", f"{TCP}.book: no price book 'ames_2005', did you mean 'ames_2004'?"),
         ("sandia_2004", "sandia", f"{MEMORY}.parts: no part list 'sandia'"),
@@ -196,7 +196,7 @@ def test_one_line_for_mistakes_about_money(tmp_path, old, new, line):
         ("    node_idle_watts: 100\n", "    node_idle_watts: 100\n    licence_per_core: 9\n",
          "node.cores: missing, since licences are counted"),
         ("year: 2004}", "year: 2004, price_range: [1, 2]}", "node.price_range: 1 to 2 does not hold 2500"),
-        ("price: 2500", "price: 0", "node.price: 0 is too small; above 0"),
+        ("price: 2500", "price: 0", "node.price: 0 is too small; must be above 0"),
         ("node_loaded_watts: 300", "node_loaded_watts: 0", "lifetime.node_loaded_watts: 0; above 0"),
         ("year: 2004}", "year: 2004, price_range: [3000, 2000]}", "node.price_range: 3000 to 2000; the least first"),
     ],

@@ -84,9 +84,9 @@ def test_results_of_another_scale_are_other_records(plan_of):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (STUDY + "scale: 0\n", "scale: 0 is too small; above 0"),
+        (STUDY + "scale: 0\n", "scale: 0 is too small; must be above 0"),
         (STUDY.replace("sedan", "sedan-80k") + "scale: 0.1\n",
-         "cases[1]: 'sedan-80k': without a size, since scale chooses it"),
+         "cases[1]: 'sedan-80k': no size here, since scale chooses it"),
         (STUDY + "scale: 0.1\nscaling: weak\nsizes: {elbow_segregated: [4k, 32k], sedan: [80k, 366k]}\n",
          "scale: does not belong here, since scaling is weak"),
         (STUDY.replace("elbow_segregated, sedan", "odd") + "cases_folder: cases\nscale: 1\n",

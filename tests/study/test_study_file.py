@@ -120,7 +120,11 @@ def test_a_weak_study_names_a_size_for_each_count(tmp_path):
         ("sizes: {cavity: [4k, 33k]}", "", "sizes.cavity: missing, since scaling is weak"),
         ("[4k, 33k]", "[4k]", "sizes.cavity: 1 sizes for 2 process counts; must be one for each"),
         ("[4k, 33k]", "[4k, 33k], duct: [1k, 2k]", "sizes.duct: is not among the study's cases (cavity)"),
-        ("cases: [cavity]", "cases: [cavity-4k]", "cases[0]: 'cavity-4k': without a size"),
+        (
+            "cases: [cavity]",
+            "cases: [cavity-4k]",
+            "cases[0]: 'cavity-4k': no size here, since scaling is weak",
+        ),
         ("weak", "weak\noversubscription: [1, 2]", "oversubscription: must be [1], since scaling is weak"),
     ],
 )
@@ -137,7 +141,7 @@ def test_sizes_that_do_not_grow(tmp_path):
 
 def test_a_target_that_leaves_no_block_to_add(tmp_path):
     file = write(tmp_path, GOOD + "blocks: 6\nuntil: {interval_percent: 5, max_blocks: 6}\n")
-    with pytest.raises(InputError, match=r"until\.max_blocks: 6 is too small; above blocks \(6\)"):
+    with pytest.raises(InputError, match=r"until\.max_blocks: 6 is too small; must be above blocks \(6\)"):
         check_until(read_study(file))
 
 

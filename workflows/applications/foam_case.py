@@ -352,6 +352,10 @@ def _number(control: Entries, key: str, where: Path) -> float:
     try:
         return float(text)
     except ValueError:
+        if before := next((name for name, value in control.items() if key in str(value).split()), None):
+            raise InputError(f"{where}: {before}: a semicolon is missing at its end") from None
+        if " " in text:
+            raise InputError(f"{where}: {key}: a semicolon is missing at its end: {text!r}") from None
         raise InputError(f"{where}: {key}: {text!r} is not a number") from None
 
 

@@ -22,6 +22,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -308,6 +309,10 @@ class OpenFOAM(Application):
     def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
         """Read a user's case; if programs may run, make mesh and first fields, and try its decomposition."""
         seen = foam_case.look(source, run_scripts)
+        solver = seen.solver.split()[0]
+        if prepare and not shutil.which(solver):
+            where = source / foam_case.CONTROL
+            raise InputError(f"{where}: application: {solver!r} is not installed here")
         for command in seen.mesh if prepare else ():
             if command == "setFields":
                 foam_case.restore_fields(folder, seen.start)

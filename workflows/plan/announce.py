@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from analysis.runs.facts import Counts, outdated_runs
 from workflows.applications import application
 from workflows.domain import InputError, Point, Repetition, counted
 from workflows.launch.cpu_quota import cpu_quota
 from workflows.launch.emulation import usable_cores
-from workflows.paths import StudyPaths
+from workflows.paths import ROOT, StudyPaths
 from workflows.plan import files
 from workflows.plan.cost_table import cost_table
 from workflows.plan.design import (
@@ -413,6 +414,8 @@ def closing_lines(paths: StudyPaths) -> list[str]:
     facts, tables = read_facts(paths.facts), read_tables(paths.results / "tables")
     contests = find_contests(tables, Labels(facts).declared)
     offer = further_blocks(runs, tables, contests, facts)
+    if Path.cwd() != ROOT:
+        offer = offer.replace("./run-study", f"{ROOT}/run-study")
     lines = [*short_sentences(runs), *([f"undecided comparisons: {offer}"] if offer else [])]
     return [" ".join(line.split()) for line in lines]  # without the special spaces of the report
 

@@ -109,9 +109,9 @@ def _pattern(text: str) -> str:
     try:
         is_complete = has_group(text)
     except re.error as error:
-        raise InputError(f"--time: {text!r} is no regular expression: {error}") from None
+        raise InputError(f"--time: '{text}' is no regular expression: {error}") from None
     if not is_complete:
-        raise InputError(f"--time: {text!r} has no group ( ); put the seconds in parentheses: (\\S+)")
+        raise InputError(f"--time: '{text}' has no group ( ); put the seconds in parentheses: (\\S+)")
     return text
 
 
@@ -132,8 +132,11 @@ def process_counts(text: str | None) -> list[int]:
     if text is None:
         return [2**power for power in range(len(usable_cores()).bit_length())]
     numbers = text.split(",")
-    if not all(number.isdecimal() and int(number) for number in numbers) or len(set(numbers)) < len(numbers):
-        raise InputError(f"--processes: {text!r} is no list of different counts from 1 on, such as 1,2,4")
+    for index, number in enumerate(numbers):
+        if not number.isdecimal() or not int(number):
+            raise InputError(f"--processes: {number!r} is not a whole number from 1 on, as in 1,2,4")
+        if number in numbers[:index]:
+            raise InputError(f"--processes: {number} is there twice; each only once")
     counts, cores = sorted(map(int, numbers)), len(usable_cores())
     if too_large := [count for count in counts if count > MOST_PER_CORE * cores]:
         reason = (

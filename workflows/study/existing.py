@@ -121,7 +121,7 @@ def make_case(
             try:
                 steps = _complete(app, accepting, given, copy, steps, run_here, limit_seconds, where)
             except RuntimeError as error:
-                raise InputError(f"{where}: {error}") from None
+                raise InputError(f"{where}: {str(error).replace(str(copy), str(given.path))}") from None
             is_timed = run_here or given.serial_seconds is not None
             (copy / STAMP).write_text(json.dumps({"stamp": stamp, "steps": steps, "is_timed": is_timed}))
             shutil.rmtree(folder, ignore_errors=True)

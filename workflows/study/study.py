@@ -170,8 +170,10 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         One line with the file, the key and the value.
     """
     replaced = {key: value for key, value in (overrides or {}).items() if key != AGAIN}
-    data = inputs.replaced(inputs.read_yaml(file), replaced, file)
+    data = inputs.read_yaml(file)
     inputs.check(data, "study", file)
+    data = inputs.replaced(data, replaced, file)
+    inputs.check(data, "study", Path("--config"))
     present = [key for key in _TO_RUN if key in data]
     if len(present) < len(_TO_RUN) and (present or "import" not in data):
         missing = next(key for key in _TO_RUN if key not in data)
@@ -334,7 +336,8 @@ def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
     names, counts = data.get("cases", []), data.get("processes", [])
     for index, name in enumerate(names):
         if "-" in name:
-            raise InputError(f"{file}: cases[{index}]: {name!r}: without a size, since scaling is weak")
+            where = f"{file}: cases[{index}]: {name!r}"
+            raise InputError(f"{where}: no size here, since scaling is weak; state it in key sizes")
         if name not in sizes:
             raise InputError(f"{file}: sizes.{name}: missing, since scaling is weak")
     for name, sizes_of_case in sizes.items():
@@ -356,7 +359,7 @@ def _scale(data: Mapping[str, Any], file: Path) -> float | None:
         raise InputError(f"{file}: scale: does not belong here, since scaling is weak; state sizes instead")
     for index, name in enumerate(data.get("cases", ())):
         if "-" in name:
-            raise InputError(f"{file}: cases[{index}]: {name!r}: without a size, since scale chooses it")
+            raise InputError(f"{file}: cases[{index}]: {name!r}: no size here, since scale chooses it")
     scale: float = data["scale"]
     return scale
 
@@ -400,7 +403,7 @@ def check_until(study: Study) -> None:
         )
     if (most := study.until.max_blocks) <= study.blocks:
         raise InputError(
-            f"{study.file}: until.max_blocks: {most} is too small; above blocks ({study.blocks})"
+            f"{study.file}: until.max_blocks: {most} is too small; must be above blocks ({study.blocks})"
         )
 
 
