@@ -196,7 +196,11 @@ def test_a_command_that_cannot_be_run_is_one_line(folder, command, line):
         ("blocks: 1", "scaling: weak", "cases: 'solve' has no sizes, and scaling is weak"),
         ("blocks: 1", "scale: 0.1", "cases: 'solve' has no sizes for a scale"),
         ("time:", "timing:", "cases[0].timing: unknown key, did you mean 'time'?"),
-        ("command:", "path: .\n    command:", "cases[0].command: does not belong here: a case has a path or a c"),
+        (
+            "command:",
+            "path: .\n    command:",
+            "cases[0].command: does not belong here: a case has a path or a c",
+        ),
         ("command: ./solve.sh", "path: .", "cases[0].time: belongs to command, which is missing"),
     ],
 )
