@@ -221,7 +221,7 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
             text += f" The imported data{of_cases} have {data}. "
             if sort in CONDITIONS_IF_CORRELATED and correlated.intersection(of_sort):
                 text += f"Comparisons{of_cases} assume that {CONDITIONS_IF_CORRELATED[sort]}. "
-                text += f"Intervals of times and speedups{of_cases} assume independent runs."
+                text += f"Peaks and intervals of times and speedups{of_cases} assume independent runs."
             else:
                 text += f"Verdicts and intervals{of_cases} assume that {condition}."
     return text

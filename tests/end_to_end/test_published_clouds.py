@@ -50,7 +50,7 @@ def test_systems_are_compared_by_nodes(study_folder):
         "Comparisons of LAMMPS (100 steps) assume that successive runs were at most moderately correlated"
         in report
     )
-    assert "Intervals of times and speedups of LAMMPS (100 steps) assume independent runs" in report
+    assert "Peaks and intervals of times and speedups of LAMMPS (100 steps) assume independent runs" in report
     assert "times as many blocks" not in report  # the intervals would narrow faster than 1 / sqrt(n)
     assert "count as 2.1 or more independent runs" in report
     assert "chance or correlated runs may still explain the difference" in report
