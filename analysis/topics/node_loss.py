@@ -274,7 +274,9 @@ def _loss_sentence(line: Line, labels: Labels) -> str:
         if part != largest:
             text += f" {PART_NAMES[part].capitalize()} cause {shares[part]} of the loss."
     if line["communication_percent_low"] < 0:
-        text += " The share of communication is the rest of the loss, and may be negative."
+        text += (
+            " Communication is what the other three parts leave of the loss, so its share may be negative."
+        )
     return text + _bandwidth_sentence(line)
 
 

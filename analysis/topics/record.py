@@ -71,9 +71,9 @@ def method_paragraphs(content: Content) -> list[str]:
     runs, study, scaling = content.runs, content.facts.study, content.tables["scaling"]
     is_of_study = _is_of_study(runs)
     was_run = is_of_study & (runs["kind"] != "simulated")
-    count = "node" if (scaling["unit"] == NODES).all() else "process"
-    at_site = ", at one site (cluster or centre)" if scaling["site"].notna().any() else ""
-    paragraphs = [f"A point is a case over an interconnect at a {count} count{at_site}."]
+    count = "nodes" if (scaling["unit"] == NODES).all() else "processes"
+    at_site = ", a site (cluster or centre)" if scaling["site"].notna().any() else ""
+    paragraphs = [f"A point is a combination of a case, an interconnect{at_site} and a number of {count}."]
     if was_run.any():
         paragraphs.append(_blocks_sentences(runs[was_run], study))
     if study.until:

@@ -71,9 +71,9 @@ def _marks_in_words(offers: Iterable[pd.DataFrame]) -> str:
                 "switches and cables of a tree of switches."
             )
         if offer["nodes"].isna().all():
-            sentences["bands"] = " Bands are published price ranges for every number of nodes."
+            sentences["bands"] = " A band is a published price range for all numbers of nodes."
         elif offer["price_per_node_low"].notna().any():
-            sentences["bars"] = " Bars are published price ranges for one number of nodes."
+            sentences["bars"] = " A bar is the published price range at its number of nodes."
     return "".join(sentences.values())
 
 
