@@ -274,9 +274,7 @@ def _loss_sentence(line: Line, labels: Labels) -> str:
         if part != largest:
             text += f" {PART_NAMES[part].capitalize()} cause {shares[part]} of the loss."
     if line["communication_percent_low"] < 0:
-        text += (
-            " Communication is what the other three parts leave of the loss, so its share may be negative."
-        )
+        text += " Communication is what the other parts leave of the loss, so its share may be negative."
     return text + _bandwidth_sentence(line)
 
 

@@ -87,10 +87,10 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             sentence = f"It is undecided whether {' or '.join(names)} is faster."
             sentence += f" The estimated speed of {other} differs by {percent} from the speed of {baseline}."
             if line["best_low"] * line["best_high"] > 0:
-                reason = "chance or correlated runs" if allows_for_correlation(line) else "chance"
+                correlated = ", and so may correlated runs" if allows_for_correlation(line) else ""
                 sentence += (
-                    " The interval excludes 0. After Holm's correction for several tests, however, "
-                    f"{reason} may still explain the difference."
+                    " The interval excludes 0, but the p-value after Holm's correction for several tests is too "
+                    f"large for a verdict. Chance may explain the difference{correlated}."
                 )
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]

@@ -105,7 +105,7 @@ def test_a_sentence_states_where_lost_time_goes(tables):
         "Duct on 2 processes of one node, memory: the efficiency is 0.625 [0.625, 0.625]. The largest "
         "share of the loss, 33 % [33, 33], is due to waiting of ranks for each other. Shared caches and memory "
         "cause 20 % [0, 47] of the loss. Communication and unrecorded time cause 26 % [-28, 67] of the loss. "
-        "Communication is what the other three parts leave of the loss, so its share may be negative."
+        "Communication is what the other parts leave of the loss, so its share may be negative."
     )
     (table,) = blocks(section, "table")
     assert cells(table)[0][:3] == ["memory", "2", "0.625 [0.625, 0.625]"]
