@@ -89,8 +89,8 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             if line["best_low"] * line["best_high"] > 0:
                 correlated = ", and so may correlated runs" if allows_for_correlation(line) else ""
                 sentence += (
-                    " The interval excludes 0, but the p-value after Holm's correction for several tests is too "
-                    f"large for a verdict. Chance may explain the difference{correlated}."
+                    " The interval excludes 0, but the p-value after Holm's correction for several tests is "
+                    f"too large for a verdict. Chance may explain the difference{correlated}."
                 )
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]
