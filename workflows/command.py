@@ -318,6 +318,8 @@ def _print_changes(study: Mapping[str, Any], file: Path) -> None:
     earlier = read_yaml(file) if file.exists() else study
     before, now = (_flat(each) for each in (earlier, study))
     changed = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
+    if "steps" not in now and "steps" in changed:
+        changed.remove("steps")  # the case keeps its number of steps
     values = [f"{key}: {json.dumps(before[key])}" if key in before else f"no {key}" for key in changed]
     if values:
         print(f"{file}: replaced; it stated {', '.join(values)}", file=sys.stderr)

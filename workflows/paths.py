@@ -24,6 +24,9 @@ BUILT = (ROOT if os.access(ROOT / RESULTS, os.W_OK) else Path.cwd()) / RESULTS
 FACTS = "facts.json"
 """File next to the runs.csv of a study: titles of cases and interconnects, machine, versions."""
 
+PARAMETER = "parameter"
+"""First word of the name of a parameter in the version of a case: see `version_file`."""
+
 
 def working_folder(here: Path) -> Path:
     """Return the folder in which studies run: the current folder, or the project's if that is inside it."""
@@ -44,7 +47,7 @@ def trace_name(processes: int, threads: int = 1) -> str:
 
 
 def version_file(prepared_case: Path, digest: str) -> Path:
-    """Return the file with the digests of a case's input files, for the version with the given digest."""
+    """Return the file with parameters and digests of input files of a case, for the version with a digest."""
     return prepared_case / "versions" / f"{digest}.json"
 
 

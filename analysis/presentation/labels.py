@@ -69,6 +69,11 @@ class Labels:
         types = {interconnect.node_type for interconnect in self.facts.interconnects.values()}
         return "System" if len(types - {None}) > 1 else "Interconnect"
 
+    @property
+    def noun(self) -> str:
+        """Noun for what the study compares: ``system`` if the study states that nodes differ."""
+        return self.interconnect_head.lower()
+
     def full_name(self, name: object) -> str:
         """Return the complete title of an interconnect."""
         return one_line(self.facts.interconnect(str(name)).title or name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pandas as pd
 
@@ -46,7 +47,7 @@ OF_SIMULATED = (
     "Simulated times have an uncertainty band, but no p-value. docs/validation.md states the errors of such "
     "predictions"
 )
-DECIDED = ("has a clear verdict: faster or slower", "have clear verdicts: faster or slower")
+DECIDED = ("has a verdict: faster or slower", "have verdicts: faster or slower")
 """State of decided comparisons, for one comparison and for several."""
 CONDITIONS = {
     "block": ("blocks", "the runs of a block were made together, in no fixed order"),
@@ -150,19 +151,20 @@ def how_sure_in_short(
     text += f". {_count_decided(comparisons)}"
     if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
         cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")
-        are_undecided = f"{'is' if len(inseparable) == 1 else 'are'} undecided, because {ONE_FIRST}"
+        why = ONE_FIRST.replace("interconnect", labels.noun)
+        are_undecided = f"{'is' if len(inseparable) == 1 else 'are'} undecided, because {why}"
         text += f". In {cases}, {counted(len(inseparable), 'comparison')} {are_undecided}"
     text += f". {_name_baselines(comparisons, labels)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
         reason = "" if contrast.direction or by_count else why_undecided(contrast.comparison)
-        text += f". The title compares the two interconnects with the most points: {p}"
+        text += f". The title compares the two {labels.noun}s with the most points: {p}"
         text += f". This comparison is undecided: {reason}" if reason else ""
     compared = [line for line in comparisons if as_float(line["blocks"]) > 1]
     with_verdict = [line for line in compared if line["verdict"] != INSEPARABLE] or compared
     text += f".{_bases(valid, with_verdict, labels)}"
-    unknown = _unknown_turns(comparisons, labels)
+    unknown = _unknown_turns(comparisons, valid, labels)
     return f"{text} {unknown}." if unknown else text
 
 
@@ -227,18 +229,39 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
     return text
 
 
-def _unknown_turns(comparisons: Sequence[Line], labels: Labels) -> str:
+def _unknown_turns(comparisons: Sequence[Line], valid: pd.DataFrame, labels: Labels) -> str:
     """Name the cases of imported runs for which nothing shows whether interconnects took turns."""
     cases = {line["case"] for line in comparisons if UNKNOWN_TURNS in str(line.get("note"))}
     if not cases:
         return ""
     is_only = cases == {line["case"] for line in comparisons}
     of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, sorted(cases)), 'case')}"
+    text = f"The data{of_cases} do not show whether the runs of the {labels.noun}s alternated. "
+    if dated := _cases_without_turns(valid):
+        text += (
+            f"In {named_or_counted(map(labels.case, dated), 'case')}, the {labels.noun}s ran one after the "
+            "other. The other runs therefore probably did not alternate. "
+        )
     return (
-        f"The data{of_cases} do not show whether the runs of the interconnects alternated. If the "
-        "runs did not alternate, the systems may have changed between the runs. Such changes may explain the "
-        "differences between the interconnects"
+        f"{text}If the runs did not alternate, the systems may have changed between the runs. Such changes "
+        f"may explain the differences between the {labels.noun}s"
     )
+
+
+def _cases_without_turns(valid: pd.DataFrame) -> list[str]:
+    """Return the cases whose dated runs show, at every count, that no two interconnects took turns.
+
+    A single run of an interconnect shows nothing.
+    """
+    dated = valid[valid["started"].notna() & valid["interconnect"].notna()]
+    dated = dated.assign(time=pd.to_datetime(dated["started"], utc=True, errors="coerce", format="ISO8601"))
+    spans = dated.groupby(["case", "nodes", "processes", "interconnect"])["time"].agg(["min", "max", "count"])
+    spans = spans[spans["count"] > 1]
+    took_turns: dict[str, list[bool]] = {}
+    for (case, *_), of_count in spans.sort_values("min").groupby(["case", "nodes", "processes"]):
+        pairs = pairwise(of_count.itertuples())
+        took_turns.setdefault(str(case), []).extend(later.min <= earlier.max for earlier, later in pairs)
+    return [case for case, overlaps in took_turns.items() if overlaps and not any(overlaps)]
 
 
 def _count_withheld(reasons: Sequence[str]) -> str:

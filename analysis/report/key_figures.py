@@ -168,11 +168,11 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
     if end == "stops":
         label = "Stops scaling at"
     elif end == "rises":
-        label = "Still scales at"
-        speedup += f" at {contest.largest_of('this interconnect')}"
+        label = "Scales up to"
+        speedup += f" at {contest.largest_of(f'this {labels.noun}')}"
     elif is_best_at_largest(peak, contest.scaling):
-        label = "May still scale at"
-        speedup += f" at {contest.largest_of('this interconnect')}"
+        label = "May scale up to"
+        speedup += f" at {contest.largest_of(f'this {labels.noun}')}"
     else:
         label = "May stop scaling at"
     if count == 1 and contest.unit == PROCESSES:

@@ -116,8 +116,10 @@ def _result(contest: Contest, labels: Labels) -> str:
         if len(contest.peaks) == 1:
             last = contest.scaling.nlargest(1, contest.unit)["speedup"].iloc[0]
             reached = f"{labels.speedup.capitalize()} {formats.number(last)} on {most}"
-        return f"{reached}: the peak is undecided"
-    return f"{labels.speedup.capitalize()} still rises at {most}, {contest.largest_count}"
+        notes = {str(peak["note"]) for peak, _ in ends}
+        is_few = len(notes) == 1 and min(notes).startswith("fewer")
+        return f"{reached}: the peak is undecided{f' ({min(notes)})' if is_few else ''}"
+    return f"{labels.speedup.capitalize()} rises up to {most}, {contest.largest_count}"
 
 
 def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: FigureLabels) -> None:

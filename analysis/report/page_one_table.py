@@ -81,10 +81,11 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
             f" The intervals of {labels.speedup} also include the variation of the run to which "
             f"{labels.speedup} is relative."
         )
+    caption += _timed_part(content.runs)
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
-    largest = listed(dict.fromkeys(contest.largest_of("the interconnect") for contest in contests), "or")
+    largest = listed(dict.fromkeys(contest.largest_of(f"the {labels.noun}") for contest in contests), "or")
     if "+" in marks:
-        caption += f" A + after the number of {units} means that {labels.speedup} still rises at {largest}."
+        caption += f" A + after the number of {units} means that {labels.speedup} rises up to {largest}."
     if "?" in marks:
         caption += (
             f" A ? after the number of {units} means that the results do not show whether this number "
@@ -99,6 +100,15 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
             "interconnects."
         )
     return table(caption, columns, groups)
+
+
+def _timed_part(runs: pd.DataFrame) -> str:
+    """State, after a space, what the times of applications that Nodeworth ran cover; else return nothing."""
+    if "origin" not in runs:
+        return ""
+    applications = runs.loc[runs["valid"] & (runs["origin"] == "run"), "application"]
+    is_main_loop = ~applications.isin(["command", "mpi4py"])
+    return " Times are times of the main loop, without start-up." if is_main_loop.any() else ""
 
 
 def time_head(contests: Sequence[Contest], runs: pd.DataFrame) -> str:

@@ -73,7 +73,7 @@ ENDS = {
         "are highest at their smallest counts with valid runs, and lower at all larger counts",
     ),
     "stops": ("peaks before its largest count", "peak before their largest counts"),
-    "rises": ("still rises at its largest count", "still rise at their largest counts"),
+    "rises": ("rises up to its largest count", "rise up to their largest counts"),
     "unsure": (
         "may rise or fall at its largest count: the results do not show which",
         "may rise or fall at their largest counts: the results do not show which",
@@ -267,17 +267,16 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
         return f"{reaches} with one process"
     if end == "one count":
         return f"{names} ran only with {contest.counted(count)}, so scaling is unknown"
-    which, it_rises = ("speedup", "it still rises") if is_one else ("speedups", "they still rise")
+    which, it_rises = ("speedup", "it rises") if is_one else ("speedups", "they rise")
     subject = f"the {labels.speedup.replace('speedup', which)} of {names}"
     reached = f"{subject} {'is' if is_one else 'are'} {_speedups(lines)} with {contest.counted(count)}"
-    largest = contest.largest_of("this interconnect" if is_one else "these interconnects")
+    largest = contest.largest_of(f"this {labels.noun}" if is_one else f"these {labels.noun}s")
     if end == "rises":
-        return f"{reached}, {largest}. {it_rises.capitalize()} there"
+        return f"{reached}, {largest}. {it_rises.capitalize()} up to this count"
     weak = listed(sorted({line["note"] for line in lines if has_weak_blocks(line)}), "or")
     because = f", because the results are from {weak}" if weak else ""
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
-        return f"{reached}, {largest}. It is undecided whether {it_rises} there{because}"
-    rises = it_rises.replace("still ", "")
+        return f"{reached}, {largest}. It is undecided whether {it_rises} up to this count{because}"
     if count == 1 and end == "unsure" and contest.unit == PROCESSES:
         has = "has" if is_one else "have"
         return (
@@ -285,7 +284,7 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
             f"{labels.speedup} rises with more {contest.unit}{because}"
         )
     if weak:
-        return f"{reached}. It is undecided whether {rises} with more {contest.unit}{because}"
+        return f"{reached}. It is undecided whether {it_rises} with more {contest.unit}{because}"
     nearly = _nearly_best_clause(lines[0], contest, labels) if len(lines) == 1 else ""
     but = "" if end == "stops" else ", but larger counts may be as fast"
     return f"{reaches}, {_speedups(lines)}, with {contest.counted(count)}{but}{nearly}"

@@ -254,4 +254,4 @@ def test_sentences_of_the_report(tables):
     assert "one: single samples without intervals" in sentences
     assert not re.search(r"\(a single run\)|from a single run", sentences)  # other comparisons have more runs
     assert "have only one count" in sentences and "more block" not in sentences
-    assert not re.search("still rises at 17.processes", sentences)
+    assert not re.search("rises up to 17.processes", sentences)

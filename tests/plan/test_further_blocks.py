@@ -137,7 +137,7 @@ def test_a_short_run_of_a_users_input_is_a_remark_with_the_range_of_times(study)
     assert short_sentences(short) == []
     (sentence,) = short_sentences(short.assign(size=np.where(is_elbow, SIZE_OF_USERS, "full")))
     assert sentence == (
-        "Start-up and noise matter in short runs: runs of elbow take 0.61 to 12 s. Use more steps "
-        "(--steps N) or a larger input. Runs should take at least 10 s."
+        "Noise matters in short runs: the timed part of elbow takes 0.61 to 12 s. Use more steps (--steps N) or a "
+        "larger input. The timed part should take at least 10 s."
     )
     assert short_sentences(short.assign(application=np.where(is_elbow, "command", "openfoam"))) == [sentence]

@@ -90,8 +90,8 @@ class TestDuct:
         contests = find_contests(duct[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
             "Scaling of duct: GigE (pub) reaches its highest speedup, 8.33, with 16 processes. The speedup of "
-            "InfiniBand (pub) is 31.2 with 32 processes, the largest process count of this interconnect. It still "
-            "rises there."
+            "InfiniBand (pub) is 31.2 with 32 processes, the largest process count of this interconnect. It rises "
+            "up to this count."
         )
         assert plain(figure_title(contests[0], LABELS)) == "GigE (pub) stops scaling at 16 processes"
 
@@ -116,7 +116,8 @@ class TestDuct:
             "more processes, because the results are from fewer than 5 blocks."
         )
         assert (
-            plain(figure_title(contests[0], LABELS)) == "Speedup 7.14 on 32 processes: the peak is undecided"
+            plain(figure_title(contests[0], LABELS))
+            == "Speedup 7.14 on 32 processes: the peak is undecided (fewer than 5 blocks)"
         )
 
     def test_many_curves_have_a_range_and_a_single_curve_has_its_interval(self):
@@ -510,10 +511,10 @@ class TestUnsureTops:
         contests = find_contests(self.study()[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
             "Scaling of duct: the speedup of a is 8.00 [8.00, 8.00] with 8 processes, the largest process count of "
-            "this interconnect. It still rises there. c reaches its highest speedup, 3.20 [3.20, 3.20], with 4 "
+            "this interconnect. It rises up to this count. c reaches its highest speedup, 3.20 [3.20, 3.20], with 4 "
             "processes, but larger counts may be as fast. The speedup of b is 3.22 [3.14, 3.27] with 8 processes, "
-            "the largest process count of this interconnect. It is undecided whether it still rises there. In other, "
-            "there are 3 speedup curves. 1 of them still rises at its largest count. 1 of them may rise or fall at "
+            "the largest process count of this interconnect. It is undecided whether it rises up to this count. In other, "
+            "there are 3 speedup curves. 1 of them rises up to its largest count. 1 of them may rise or fall at "
             "its largest count: the results do not show which. 1 of them may peak before its largest count, but "
             "its runs are too few or too noisy to show this."
         )
@@ -526,7 +527,7 @@ class TestUnsureTops:
         sentence = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
         assert sentence.startswith(
             "Scaling of duct: the speedup of a is 2.00 [2.00, 2.00] with 2 processes, the largest process count "
-            "with a core for each process. It still rises there."
+            "with a core for each process. It rises up to this count."
         )
         assert sentence.endswith(". 4 processes at oversubscription 2 have a speedup of 1.60.")
 
@@ -547,7 +548,7 @@ class TestUnsureTops:
             plain(end["note"]) == "a: speedup 2.00 at the largest process count with a core for each process"
         )
         (table,) = blocks_of(answer, "table")
-        assert "still rises at the largest process count with a core for each process." in table["caption"]
+        assert "rises up to the largest process count with a core for each process." in table["caption"]
 
     def test_a_curve_below_its_serial_run_shows_its_speedup_at_the_largest_count(self):
         runs = runs_table(rows("duct", "a", {1: 8.0, 2: 16.0, 4: 20.0}, (0.9, 1.0, 1.1, 1.2)))
@@ -585,6 +586,6 @@ class TestUnsureTops:
         sentences = plain(peaks.how_far(contests, LABELS))
         assert (
             "The speedups of a and c are 8.00 and 3.23 with 8 processes, the largest process count of these "
-            "interconnects. It is undecided whether they still rise there, because the results are from fewer than 5 "
+            "interconnects. It is undecided whether they rise up to this count, because the results are from fewer than 5 "
             "blocks." in sentences
         )

@@ -43,14 +43,14 @@ def test_the_title_states_the_saving_of_the_faster():
     assert plain(report["result"]) == "swift with 9 processes matches slow with 16 processes"
     figures = figures_of(report)
     assert list(figures) == [
-        "Processes saved", "Speed at the peak, 16 processes", "Stops scaling at", "Still scales at",
+        "Processes saved", "Speed at the peak, 16 processes", "Stops scaling at", "Scales up to",
     ]  # fmt: skip
     assert figures["Processes saved"]["value"] == "7"
     assert figures["Processes saved"]["interval"].startswith("[")
     assert {figure["kind"] for figure in figures.values()} == {"measured"}
     assert plain(figures["Speed at the peak, 16 processes"]["value"]) == "+90 %"
     assert plain(figures["Stops scaling at"]["value"]) == "16 processes"
-    assert plain(figures["Still scales at"]["value"]) == "32 processes"
+    assert plain(figures["Scales up to"]["value"]) == "32 processes"
 
 
 def test_every_place_rounds_the_same_count_up():
@@ -269,7 +269,7 @@ def test_page_one_names_the_baseline_of_the_comparisons_that_it_counts():
     (table,) = blocks(answer, "table")
     assert [line[4].endswith(" %") for line in cells(table)] == [False, True, True]
     assert (
-        ". The only comparison with a baseline has a clear verdict: faster or slower. The baseline is slow. "
+        ". The only comparison with a baseline has a verdict: faster or slower. The baseline is slow. "
         in sentences_of(answer)
     )
 

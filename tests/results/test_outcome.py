@@ -102,6 +102,8 @@ def test_the_edited_files_of_a_case_are_named(tmp_path):
         "before": {"constant/transportProperties": "1", "system/fvSchemes": "1"},
         "now": {"constant/transportProperties": "2", "system/fvSchemes": "1"},
         "many": {f"file {number}": "1" for number in range(3)},
+        "150 steps": {"system/controlDict": "1", "parameter iterations": 150},
+        "100 steps": {"system/controlDict": "2", "parameter iterations": 100},
     }
     for version, digests in contents.items():
         file = paths.version("cavity", version)
@@ -112,4 +114,5 @@ def test_the_edited_files_of_a_case_are_named(tmp_path):
         "constant/transportProperties, file 0, file 1 and 2 other files of the case"
     )
     assert edited_files(paths, "cavity", "now", "now") == "a setting of the case"
+    assert edited_files(paths, "cavity", "150 steps", "100 steps") == "parameter iterations of the case"
     assert edited_files(paths, "cavity", "of an earlier Nodeworth", "now") == "the case"

@@ -18,7 +18,7 @@ from workflows.launch.cluster_launch import JobNode
 from workflows.measure.answers import Expected
 from workflows.measure.running import run, scratch_folder
 from workflows.measure.trial import trial_seconds
-from workflows.paths import version_file
+from workflows.paths import PARAMETER, version_file
 from workflows.study.cases import PREPARED_FROM, digest, file_digests
 
 FULL_BYTES = 1_000_000
@@ -58,9 +58,10 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
 
 
 def _note_version(case: Case, file: Path) -> None:
-    """Write the digests of the case's files, by which a report names the files that were edited."""
+    """Write parameters and digests of files, by which a report names what was edited."""
     file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps(file_digests(case)))
+    parameters = {f"{PARAMETER} {name}": value for name, value in case.parameters.items()}
+    file.write_text(json.dumps(file_digests(case) | parameters, default=str))
 
 
 def reference_answer(

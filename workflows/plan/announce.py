@@ -30,7 +30,7 @@ from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
-from workflows.plan.records import attempts, record_files, recorded_block
+from workflows.plan.records import attempts, read_record, record_files, recorded_block
 from workflows.plan.run_times import check_run_times, check_time_lines, run_time_lines, short_run_lines
 from workflows.study.default_blocks import decisive_blocks
 from workflows.study.interconnects import in_kinds
@@ -99,8 +99,7 @@ def announcement(plan: Plan) -> str:
     progress = f"{len(design.repetitions) - len(missing)} recorded in {plan.paths.results}"
     if design.repetitions and not missing and not study.until:
         progress += ", nothing to measure"
-    later = sum(recorded_block(file) > stated_blocks(study) for file in record_files(plan.paths))
-    if later and not study.until:
+    if later := 0 if study.until else _later_runs(plan):
         progress += f"; {counted(later, 'recorded run')} of further blocks count too"
     lines = [f"{study.name}: {counted(len(design.points), 'point')}, {amount} in all; {progress}"]
     if not design.points:
@@ -166,6 +165,13 @@ def _separate_kinds(plan: Plan) -> list[str]:
         "not compared: measured with emulated interconnects; "
         "compare_kinds: [[measured, emulated]] in the study compares them"
     ]
+
+
+def _later_runs(plan: Plan) -> int:
+    """Count the recorded runs of the present inputs in blocks beyond the blocks of the study."""
+    files = [file for file in record_files(plan.paths) if recorded_block(file) > plan.design.blocks]
+    inputs = [dict(plan.design.inputs(point)) for point in plan.design.points] if files else []
+    return sum(dict(read_record(file).inputs) in inputs for file in files)
 
 
 def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:

@@ -33,7 +33,7 @@ from workflows.domain import InputError, counted
 from workflows.measure.allocation import NOT_ALONE
 from workflows.measure.answers import Expected, compare_answer, read_expected
 from workflows.measure.attestation import contradiction
-from workflows.paths import StudyPaths
+from workflows.paths import PARAMETER, StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record, SimulatedRecord
 from workflows.plan.records import Rerun, read_all, read_requests, read_simulated
@@ -274,12 +274,18 @@ def _outdated(record: Record, inputs: Mapping[str, str | None], edited: Callable
 
 
 def edited_files(paths: StudyPaths, case: str, before: str | None, now: str) -> str:
-    """Name the files in which two versions of a case, given by their digests, differ."""
+    """Name the files in which two versions of a case, given by their digests, differ.
+
+    If parameters differ, the result names only these, since some files follow from the parameters.
+    """
     versions = [paths.version(case, str(digest)) for digest in (before, now)]
     if not all(file.exists() for file in versions):
         return "the case"
     old, new = (json.loads(file.read_text()) for file in versions)
     names = sorted(name for name in old | new if old.get(name) != new.get(name))
+    parameters = [name for name in names if name.startswith(PARAMETER)]
+    if parameters and {*parameters} <= old.keys() & new.keys():
+        names = parameters
     if not names:
         return "a setting of the case"
     more = f" and {counted(len(names) - _MOST_FILES, 'other file')}" if len(names) > _MOST_FILES else ""

@@ -96,7 +96,7 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
     sentences = [*depending, *comparing][:MOST]
     if len(sentences) > len(depending):
         best_counts = f"their best counts: the counts with the highest {labels.speedup}"
-        sentences.insert(len(depending), f"Nodeworth also compares the interconnects at {best_counts}.")
+        sentences.insert(len(depending), f"Nodeworth also compares the {labels.noun}s at {best_counts}.")
     if len(depending) + len(comparing) > MOST:
         sentences.append("tables/improvement.csv has all comparisons at the best counts.")
     return " ".join(sentences)

@@ -78,12 +78,12 @@ def short_sentences(runs: pd.DataFrame) -> list[str]:
     short = times[times["min"] < SHORT_SECONDS_OF_USERS]
     if not short.empty:
         spans = [
-            f"runs of {case} take {formats.spanned(*(formats.number(time, 2) for time in times))} s"
-            for case, *times in short.itertuples(name=None)
+            f"the timed part of {case} takes {formats.spanned(*(formats.number(time, 2) for time in ends))} s"
+            for case, *ends in short.itertuples(name=None)
         ]
         sentences.append(
-            f"Start-up and noise matter in short runs: {listed(spans)}. Use more steps (--steps N) or a "
-            "larger input. Runs should take at least 10 s."
+            f"Noise matters in short runs: {listed(spans)}. Use more steps (--steps N) or a larger input. "
+            "The timed part should take at least 10 s."
         )
     longest = runs[is_timed & ~is_of_user].groupby("case", sort=False)["seconds"].max()
     short_cases = longest.index[longest < SHORT_SECONDS]

@@ -78,7 +78,7 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
     serial = scaling[scaling["serial"]].drop_duplicates(["site", "seconds"]).assign(interconnect=None)
     points = labels.lines(scaling[~scaling["serial"]], "oversubscription", "interconnect", "processes")
     caption = f"{labels.case(case)}: {_contents(scaling, labels)}{rate_note}"
-    caption += " Column “Runs/day” is 86,400 s divided by the time of a run."
+    caption += " Column “Runs/day” is 86,400 s divided by this time, without start-up."
     return line_table(caption, fields, [*as_lines(serial), *points], title, case)
 
 
