@@ -392,8 +392,9 @@ def test_the_cost_of_a_deadline_has_the_interval_of_the_nodes_that_it_needs(node
 def test_without_questions_page_one_compares_costs_at_equal_speed():
     content = report(two_systems(), {"slow": 1.0, "swift": 1.0})
     (first,) = headline(Page(content, find_contests(content.tables, []))).sentences
-    assert "The cheapest run of at least this speed is with swift on 3 nodes. It takes 13.3 s and" in plain(
-        first
+    assert (
+        "The cheapest run of at least this speed is with swift on 3 nodes, by interpolation. It takes 13.3 s and"
+        in plain(first)
     )
     # 3 x 13.3 node seconds instead of 8 x 16
     assert "It costs 69 % less than the run with slow." in plain(first)

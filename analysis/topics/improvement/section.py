@@ -73,8 +73,8 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     if is_simultaneous:
         fields.append(numbers("All at once (%)", _interval_alone("simultaneous")))
         caption += (
-            f" With a confidence of {level_of(labels.facts)}, all intervals of column “All at once” contain "
-            "their true values."
+            " The intervals of column “All at once” are wider. All of them together have a nominal "
+            f"confidence of {level_of(labels.facts)}. A comparison with too few runs has no such interval."
         )
     if has_same_computing:
         caption += (

@@ -68,7 +68,7 @@ def run_cost_section(content: Content) -> Section | None:
     for case, rows in labels.by_case(choices):
         answers = [answer(lines, labels) for lines in by_question(rows[is_asked[rows.index]])]
         of_speed = by_question(rows[rows["question"] == SAME_SPEED])
-        equal = [text for lines in of_speed if (text := same_speed(lines, labels))]
+        equal = [text for lines in of_speed if (text := same_speed(lines, labels, costs))]
         lists = {"Deadlines and budgets": answers, "At least the same speed": equal}
         for name, sentences in lists.items():
             if sentences:
@@ -196,7 +196,7 @@ def headline(page: Page) -> Headline | None:
     if choices is None or not page.contests:
         return None
     labels, contest = page.content.labels, page.contests[0]
-    sentences = cost_headlines(choices, contest, labels)
+    sentences = cost_headlines(choices, page.content.tables["run_costs"], contest, labels)
     figures = cost_figures(choices, contest, replace(labels, given="without kind"))
     return Headline(sentences=sentences, key_figures=figures) if sentences else None
 

@@ -13,7 +13,7 @@ from analysis.presentation import formats
 from analysis.presentation.contests import Contest
 from analysis.presentation.formats import SPACE, counted
 from analysis.presentation.labels import Labels
-from analysis.runs.frames import Line, as_lines, interval, is_missing
+from analysis.runs.frames import Line, as_lines, interval, is_missing, rows_like
 from analysis.topics.money.sentences import money, priced
 from analysis.topics.run_cost.tables import BUDGET, DEADLINE, LAST, ONLY, SAME_SPEED
 
@@ -44,7 +44,7 @@ def question_title(line: Line, labels: Labels) -> str:
         return f"For at most {formats.exact(line['value'])}{SPACE}{line['currency']} per run"
     system = labels.interconnect(line["of_system"])
     if line["question"] == SAME_SPEED:
-        return f"As fast as the fastest run of {system} ({formats.seconds(line['value'])})"
+        return f"As fast as {system} on its fastest number of nodes ({formats.seconds(line['value'])})"
     return f"For the cost of the cheapest run of {system} ({money(line['value'])}{SPACE}{line['currency']})"
 
 
@@ -184,10 +184,15 @@ def cost_limits(line: Line) -> tuple[float, float]:
     return low, high
 
 
-def same_speed(lines: Sequence[Line], labels: Labels) -> str:
+def same_speed(lines: Sequence[Line], labels: Labels, measured: pd.DataFrame) -> str:
     """Compare the cost of a system's fastest run with that of the cheapest system of the same speed.
 
     Empty if the system is itself the cheapest.
+
+    Parameters
+    ----------
+    measured : DataFrame
+        Rows of ``run_costs``.
     """
     best = lines[0]
     named = (line for line in lines if without_threads(line["interconnect"]) == best["of_system"])
@@ -199,15 +204,24 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
     else:
         saved = formats.percent(100 * (1 - best["cost"] / own["cost"]))
         difference = f"It costs {saved} less than the run with {labels.curve(own)}"
+    of_best, of_own = (rows_like(measured, line, ["case", "interconnect", "nodes"]) for line in (best, own))
+    if not of_own.empty and of_own["n"].max() == 1:
+        difference += ", estimated from a single run"
+    cheapest = f"{on_nodes(best, labels)}{', by interpolation' if of_best.empty else ''}"
     return (
-        f"The fastest run with {labels.curve(own)}, on {_nodes(own)}, {_time_and_cost(own)}. The cheapest "
-        f"run of at least this speed is with {on_nodes(best, labels)}. It {_time_and_cost(best)}. "
-        f"{difference}."
+        f"{labels.curve(own)} is fastest on {_nodes(own)}. A run there {_time_and_cost(own)}. The cheapest "
+        f"run of at least this speed is with {cheapest}. It {_time_and_cost(best)}. {difference}."
     )
 
 
-def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> list[str]:
-    """Answer the deadlines and budgets of the headline case; without any, compare costs at equal speed."""
+def cost_headlines(choices: pd.DataFrame, costs: pd.DataFrame, contest: Contest, labels: Labels) -> list[str]:
+    """Answer the deadlines and budgets of the headline case; without any, compare costs at equal speed.
+
+    Parameters
+    ----------
+    choices, costs : DataFrame
+        Tables ``run_choices`` and ``run_costs``.
+    """
     of_case = choices[choices["case"] == contest.case]
     asked = of_case[of_case["question"].isin([DEADLINE, BUDGET])]
     case = labels.case(contest.case)
@@ -216,5 +230,5 @@ def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> l
         return [f"Cost of a run of {case}: {first} {EXCLUDED} {MEASURED_RANGE}"]
     equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
     equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
-    sentences = filter(None, (same_speed(lines, labels) for lines in equal))
+    sentences = filter(None, (same_speed(lines, labels, costs) for lines in equal))
     return [f"Cost of a run of {case}: {first} {EXCLUDED}" for first in itertools.islice(sentences, 1)]
