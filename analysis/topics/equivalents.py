@@ -164,6 +164,8 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
             f" In brackets, {MISSING} stands for a number below the smallest count with runs. In "
             "brackets, ∞ means that the interconnect does not reach the speedup."
         )
+    if (~rows["attainable"] | rows["equivalent_processes"].isna()).any():
+        caption += " “Not attained” and “below the smallest count” follow from median times."
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
     title = with_levels(equivalent, lambda line: f"Baseline: {labels.baseline(line)}")
     return line_table(caption, fields, lines, title)

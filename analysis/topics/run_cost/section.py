@@ -182,7 +182,8 @@ def _choice_table(choices: pd.DataFrame, caption: str, labels: Labels) -> Block:
     caption += (
         " Nodeworth interpolates between measured numbers of nodes. The interval of a time is for exactly "
         "the listed number of nodes. It ignores the uncertainty of this number. ▸ marks the best system. "
-        f"Brackets contain {labels.intervals(choices)}."
+        f"Brackets contain {labels.intervals(choices)}. At a measured number of nodes, an interval has the "
+        "confidence of an interval of times."
     )
     if len(lines) > MOST_ROWS:
         lines = lines[:MOST_ROWS]
