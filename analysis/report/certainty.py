@@ -222,11 +222,12 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
             of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, of_sort), 'case')}"
             text += f" The imported data{of_cases} have {data}. "
             if sort in CONDITIONS_IF_CORRELATED and correlated.intersection(of_sort):
-                text += f"Comparisons{of_cases} assume that {CONDITIONS_IF_CORRELATED[sort]}. "
-                text += f"Peaks and intervals of times and speedups{of_cases} assume independent runs."
+                text += f"Comparisons{of_cases} and their intervals assume that "
+                text += f"{CONDITIONS_IF_CORRELATED[sort]}. Peaks{of_cases} and all other intervals assume "
+                text += "independent runs."
             else:
                 text += f"Verdicts and intervals{of_cases} assume that {condition}."
-    return text
+    return text.replace("the interconnects alternated", f"the {labels.noun}s alternated")
 
 
 def _unknown_turns(comparisons: Sequence[Line], valid: pd.DataFrame, labels: Labels) -> str:

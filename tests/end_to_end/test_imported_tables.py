@@ -54,12 +54,12 @@ def test_runs_one_after_the_other_have_no_interval_on_page_one(tmp_path):
         (
             "2_whole_seconds.csv",
             "faster or slower within the rounding",
-            "have no start times. Comparisons assume that successive runs were at most moderately correlated",
+            "have no start times. Comparisons and their intervals assume that successive runs were at most moder",
         ),
         (
             "6_drift_without_blocks.csv",
             "not distinguishable",
-            "have no start times. Comparisons assume that successive runs were at most moderately correlated",
+            "have no start times. Comparisons and their intervals assume that successive runs were at most moder",
         ),
     ],
 )
