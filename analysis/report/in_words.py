@@ -126,7 +126,7 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     if improvement.loc[~is_simulated, "paired"].eq(False).any():
         notes.append(
             "A block is a group of runs that were made together. If two interconnects have too few common "
-            "blocks, their comparison is unpaired. Nodeworth then divides every time of one interconnect by "
+            "blocks, their comparison is unpaired. Nodeworth then divides every time of the baseline by "
             "every time of the other interconnect. The percentage of the comparison shows how far the median "
             "of these ratios is from 1. This median may deviate from the ratio of the median times."
         )

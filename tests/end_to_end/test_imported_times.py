@@ -109,7 +109,7 @@ def test_a_drift_is_found_in_the_order_that_is_known(order):
     drift = order.table("drift")
     assert set(drift.index) == {"of_rows", "of_one_repetition", "of_clock", "of_repetitions"}
     assert drift["drift_percent"].round(1).eq(11.6).all() and drift["distinguishable"].all()
-    assert "8 of 8 points drift from the first block to the last" in order.says("quality")
+    assert "8 of 8 points drift from the first run to the last" in order.says("quality")
 
 
 def test_an_unknown_order_is_stated(order):

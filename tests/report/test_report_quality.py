@@ -97,9 +97,7 @@ class TestDrift:
         runs.loc[rows, "seconds"] *= 1 + 0.05 * runs.loc[rows, "block"]
         whole, tables, facts = make_whole_study(runs)
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
-        assert text.startswith(
-            "1 of 14 points drifts from the first block to the last. The test is Kendall's"
-        )
+        assert text.startswith("1 of 14 points drifts from the first run to the last. The test is Kendall's")
         assert "The largest drift is at “Duct elbow” over TCP loopback on 2 processes: +" in text
         contests = find_contests(tables, [])
         page_one = plain(how_sure_in_short(whole, contests, Labels(facts), drift=tables["drift"]))
@@ -109,7 +107,7 @@ class TestDrift:
         _, tables, facts = make_whole_study(steady())
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
         assert text.startswith("Nodeworth tested 14 points and found no significant drift of the times from ")
-        assert "The largest change from the first block to the last is at " in text
+        assert "The largest change from the first run to the last is at " in text
 
     def test_points_of_five_blocks_cannot_show_a_drift(self):
         """The smallest p of five blocks is 2 / 5! = 1 / 60; 14 points times 1 / 60 is above 5 %."""

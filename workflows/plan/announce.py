@@ -226,7 +226,7 @@ def _simulation_lines(plan: Plan) -> list[str]:
         replayed = (
             f"{counted(len(traced), 'point')}, replayed from {counted(len(files.traces(plan)), 'trace')}"
         )
-        lines.append(f"simulated: {replayed}, {duration(expected_simulation(traced))} more")
+        lines.append(f"simulated: {replayed}, {duration(expected_simulation(traced))}")
     if patterns:
         lines.append(f"simulated: {counted(patterns, 'point')} of patterns of traffic, by their schedules")
     if arrays:

@@ -422,21 +422,21 @@ def expected_cost(
 
 _trace_of = attrgetter("case", "processes", "threads")
 
-TRACING_SECONDS = 1.1
-"""Time to trace a rank of a flow case with a few thousand cells. Measured: 97 s for the elbow of 4,000 cells
-on 1, 2, 8, 16 and 64 ranks, which are 91 ranks in all."""
+TRACING_SECONDS, TRACING_SECONDS_OF_RANK = 15.0, 0.25
+"""Time to make a trace, mostly for repeated runs of single ranks, and further time for each of its ranks.
+
+Measured: 97 s for the elbow of 4,000 cells on 1, 2, 8, 16 and 64 ranks.
+"""
 REPLAYING_SECONDS = 0.25
 """Time to replay a rank."""
 
 
 def expected_simulation(points: Collection[Point]) -> float:
-    """Estimate the wall seconds that tracing and replaying points take on a machine of two cores.
-
-    Both times are proportional to the number of ranks, because start-up dominates.
-    """
-    traced = sum(processes for _, processes, _ in {_trace_of(point) for point in points})
+    """Estimate the wall seconds that tracing and replaying points take on a machine of two cores."""
+    traces = {_trace_of(point) for point in points}
+    ranks = sum(processes for _, processes, _ in traces)
     replayed = sum(point.processes for point in points if point.processes > 1)
-    return TRACING_SECONDS * traced + REPLAYING_SECONDS * replayed
+    return TRACING_SECONDS * len(traces) + TRACING_SECONDS_OF_RANK * ranks + REPLAYING_SECONDS * replayed
 
 
 def describe(point: Point) -> str:

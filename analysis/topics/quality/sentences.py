@@ -226,13 +226,13 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
         first = ordered.iloc[0].to_dict()
         return [
             f"Nodeworth tested {counted(len(tested), 'point')} and found no significant drift of the times "
-            f"from the first block to the last. The test is {test}. The largest change from the first block "
+            f"from the first run to the last. The test is {test}. The largest change from the first run "
             f"to the last is at {point_in_words(first, labels)}: {_change(first)}."
         ]
     first = moved.iloc[0].to_dict()
     verb = "drifts" if len(moved) == 1 else "drift"
     return [
-        f"{formats.whole(len(moved))} of {counted(len(tested), 'point')} {verb} from the first block to the "
+        f"{formats.whole(len(moved))} of {counted(len(tested), 'point')} {verb} from the first run to the "
         f"last. The test is {test}. The largest drift is at {point_in_words(first, labels)}: "
         f"{_change(first)}."
         f"{_others_in(moved, 'drift')}"

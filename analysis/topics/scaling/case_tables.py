@@ -28,13 +28,15 @@ CELL_ITERATION = (
 )
 
 
-def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
+def scaling_tables(
+    case: str, scaling: pd.DataFrame, labels: Labels, room: int, has_blocks: bool = True
+) -> list[Block]:
     """Tabulate the points of a case in at most `room` table rows.
 
     If the full table does not fit, times and speedups by process count are printed, or only speedups. Then
     the HTML report shows the full table, up to `MOST_ROWS` rows.
     """
-    full = _full_table(case, scaling, labels)
+    full = _full_table(case, scaling, labels, has_blocks)
     if lines_of(full) <= room:
         return [full]
     points = scaling[~scaling["serial"]]
@@ -46,7 +48,7 @@ def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) 
     return [*printed, on_screen(full)] if lines_of(full) <= MOST_ROWS else printed
 
 
-def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
+def _full_table(case: str, scaling: pd.DataFrame, labels: Labels, has_blocks: bool) -> Block:
     """Tabulate all points of a case with their times, speedups and efficiencies."""
     several_levels, several_nodes, several_sites = (
         scaling[name].nunique() > 1 for name in ("oversubscription", "nodes", "site")
@@ -62,7 +64,7 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
         numbers("Processes", formats.whole, "processes"),
         numbers("Cores", formats.whole, "cores"),
         *([numbers("Nodes", formats.whole, "nodes")] if several_nodes else []),
-        numbers("Blocks", formats.whole, "n"),
+        numbers("Blocks" if has_blocks else "Runs", formats.whole, "n"),
         numbers("Time (s)", lambda line: formats.bracketed(*interval(line, "seconds"))),
         numbers(labels.speedup.capitalize(), _speedup),
         numbers("Efficiency (%)", _efficiency),

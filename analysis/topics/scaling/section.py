@@ -12,6 +12,7 @@ from analysis.presentation.sentences import disagreement_sentences, reference_se
 from analysis.runs.facts import AboutCase
 from analysis.runs.frames import lowest_level
 from analysis.topics.fastest.section import network_answer
+from analysis.topics.quality.tables import is_without_block
 from analysis.topics.scaling.case_tables import scaling_tables
 
 TEXT_WIDTH = 110
@@ -36,7 +37,9 @@ def case_sections(content: Content) -> list[Section]:
         if site_references:
             blocks.append(bullets(site_references, "Reference run of each site", case))
         blocks += content.figures("scaling", case)
-        blocks += scaling_tables(case, scaling, labels, _room(blocks))
+        runs = content.runs[content.runs["case"] == case]
+        has_blocks = not is_without_block(runs).any()
+        blocks += scaling_tables(case, scaling, labels, _room(blocks), has_blocks)
         if notes := _notes(content, case):
             blocks.append(bullets(notes, "", case))
         name = f"case-{len(sections) + 1}"
