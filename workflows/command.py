@@ -20,6 +20,7 @@ import click
 from snakemake.cli import args_to_api, get_argument_parser, parse_args, parse_config, print_exception
 from snakemake.exceptions import CliException
 
+from workflows import paths
 from workflows.domain import FAILED
 from workflows.errors import INTERRUPTED, InputError
 from workflows.inputs import choose, keys, nearest, read_yaml, whole_number
@@ -189,6 +190,8 @@ def run_study(
     elif command is not None:
         from workflows.plan.command_study import command_study
 
+        if steps or run_scripts:
+            raise InputError(f"{'--steps' if steps else '--run-scripts'}: belongs to --case")
         _check_options_of_input("--command", words, here)
         _start_written(command_study(command, time, processes, name, here), words, here, again)
     elif case is not None:
@@ -199,14 +202,21 @@ def run_study(
         _check_options_of_input("--case", words, here)
         _start_written(case_study(case, processes, steps, run_scripts, here, name), words, here, again)
     elif steps or run_scripts:
-        raise InputError("--steps, --run-scripts: belong to --case")
-    elif time or processes or name:
+        raise InputError(f"{'--steps' if steps else '--run-scripts'}: belongs to --case")
+    elif time:
+        raise InputError("--time: belongs to --command")
+    elif processes or name:
         raise InputError(
-            "--time, --processes, --name: belong to --command; --processes, --name also to --case"
+            f"{'--processes' if processes else '--name'}: belongs to --command or --case"
             + (f"; use --config {shlex.quote(f'processes=[{processes}]')}" if processes else "")
         )
     else:
-        _start(*_study_and_options(words, here), here, again)
+        file, options = _study_and_options(words, here)
+        if again and options == words and not (RESULTS / file.stem).exists():
+            raise InputError(
+                f"--again {again}: no study is named, and the default study {file.stem} has no results here"
+            )
+        _start(file, options, here, again)
 
 
 def main(words: list[str]) -> None:
@@ -294,6 +304,7 @@ def _start_written(
             choose(again.partition("/")[0], {*cases, FAILED}, "case", f"{file}: again {again}")
         if parsed.dryrun:
             _link_all_but(file, folder)
+            paths.folder_of_user = folder
             _start(file, options, here, again)
     _print_changes(study, file)
     results = (RESULTS / study["name"]).absolute()
@@ -407,7 +418,8 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
         _check_study_keys(options)
         allowed = "the options of Snakemake are allowed, and those of --help"
         raise InputError(f"run-study: {problem}{_suggestion(problem)} ({allowed})") from None
-    if studies := [word for word in parsed.targets if word.endswith((".yaml", ".yml"))]:
+    shipped = {study.stem for study in STUDIES.glob("*.yaml")}
+    if studies := [word for word in parsed.targets if word.endswith((".yaml", ".yml")) or word in shipped]:
         raise InputError(
             f"run-study: {studies[0]}: only one study at a time; start each with its own command"
         )

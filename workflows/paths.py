@@ -28,6 +28,15 @@ PARAMETER = "parameter"
 """First word of the name of a parameter in the version of a case: see `version_file`."""
 
 
+folder_of_user: Path | None = None
+"""Folder that the current folder stands in for, in a dry run of ``--case`` or ``--command``; else None."""
+
+
+def absolute(path: Path) -> Path:
+    """Return the absolute path of a path that is relative to the folder in which the user's study runs."""
+    return (folder_of_user or Path.cwd()) / path
+
+
 def working_folder(here: Path) -> Path:
     """Return the folder in which studies run: the current folder, or the project's if that is inside it."""
     return ROOT if here.is_relative_to(ROOT) else here

@@ -91,8 +91,7 @@ def test_a_misspelt_option_gets_a_suggestion(typed, suggested):
         (["--title", "A b", "-n"], "run-study: --title: no such option; use --config 'title=A b'"),
         (
             ["--processes", "1,2"],
-            "--time, --processes, --name: belong to --command; --processes, --name also to --case; "
-            "use --config 'processes=[1,2]'",
+            "--processes: belongs to --command or --case; use --config 'processes=[1,2]'",
         ),
         (["--steps", "ten"], "--steps: 'ten' is not a whole number from 3 on"),
         (["--steps", "-1"], "--steps: '-1' is not a whole number from 3 on"),
@@ -247,10 +246,9 @@ def test_a_study_file_that_the_user_edited_stays_when_it_is_refused(program, mon
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
-        (
-            ["--time", "x"],
-            "--time, --processes, --name: belong to --command; --processes, --name also to --case",
-        ),
+        (["--time", "x"], "--time: belongs to --command"),
+        (["--name", "x"], "--name: belongs to --command or --case"),
+        (["--command", "python3", "--steps", "5"], "--steps: belongs to --case"),
         (["--command", "mpirun -n 2 x"], "--command: mpirun: leave it out with its options"),
         (
             ["--command", "python3", "--time", "took .*"],
@@ -260,6 +258,10 @@ def test_a_study_file_that_the_user_edited_stays_when_it_is_refused(program, mon
         (
             ["--command", "python3", "--processes", "1,two"],
             "--processes: 'two' is not a whole number from 1 on, as in 1,2,4",
+        ),
+        (
+            ["--command", "python3", "--processes", "3"],
+            "--processes: 3 processes: cannot share 2 cores evenly",
         ),
         (["--command", "python3", "--processes", "1,1"], "--processes: 1 is there twice; each only once"),
         (["--command", "python3", "--name", "My study"], "--name: 'My study' must be small letters"),
@@ -326,3 +328,21 @@ def test_a_missing_folder_is_named_where_the_user_typed_it(tmp_path, monkeypatch
 def test_only_one_task_and_one_input_at_a_time(tmp_path, monkeypatch, typed, line):
     monkeypatch.chdir(tmp_path)
     assert refusal(InputError, main, typed) == line
+
+
+def test_a_program_that_is_interrupted_at_its_start_prints_no_traceback():
+    """The scripts of Snakemake begin with imports, which no handler of Nodeworth covers."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "envs/interrupts")}
+    command = [sys.executable, "-c", "raise KeyboardInterrupt"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0 and done.stderr == ""
+    wrong = [sys.executable, "-c", "raise ValueError('wrong')"]
+    assert (
+        "ValueError: wrong" in subprocess.run(wrong, env=environment, capture_output=True, text=True).stderr
+    )
+
+
+def test_again_without_a_study_does_not_start_the_default_study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = "--again failed: no study is named, and the default study laptop has no results here"
+    assert refusal(InputError, main, ["--again", "failed"]) == line

@@ -67,3 +67,12 @@ def test_cases_share_cores_as_commands_do(tmp_path, monkeypatch):
     study = case_study("cavity", COUNTS, None, False, tmp_path)
     keys = counts_and_levels([1, CORES, 2 * CORES])
     assert keys.items() <= study.items()
+
+
+def test_counts_that_cannot_share_the_cores_evenly_are_left_out(monkeypatch, capsys):
+    """Three processes on two cores would otherwise run on a single core."""
+    monkeypatch.setattr(command_study, "usable_cores", lambda: [0, 1])
+    assert command_study.process_counts("1,3,4") == [1, 4]
+    reason = "3 processes: cannot share 2 cores evenly, with 2 per core"
+    assert capsys.readouterr().err == f"left out: {reason}\n"
+    assert refusal(InputError, command_study.process_counts, "3") == f"--processes: {reason}"

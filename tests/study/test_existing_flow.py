@@ -390,7 +390,7 @@ def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
             ["--case", "cavity", "--steps", "2"],
             "--steps: '2' is not a whole number from 3 on",
         ),
-        (["--steps", "5"], "--steps, --run-scripts: belong to --case"),
+        (["--steps", "5"], "--steps: belongs to --case"),
         (["--case", "cavity", "--profile", "cluster"], "--case: measures on this machine, without --profile"),
         (["--command", "date", "--profile", "cluster/pbs"], "--command: measures on this machine, without"),
     ],

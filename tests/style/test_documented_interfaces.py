@@ -38,6 +38,8 @@ def private_names_of_ours() -> set[str]:
 
 
 PRIVATE_NAMES = private_names_of_ours()
+REPLACEABLE = {"sys.excepthook"}
+"""Attributes that their documentation allows to replace."""
 
 
 def root_of(node: ast.expr) -> str | None:
@@ -89,7 +91,7 @@ def faults(source: str) -> Iterator[tuple[str, str]]:
                 yield ast.unparse(node), "is a private name"
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
-                    if is_replacement(target, value):
+                    if is_replacement(target, value) and ast.unparse(target) not in REPLACEABLE:
                         yield ast.unparse(target), "is replaced"
             case (
                 ast.AugAssign(target=target) | ast.AnnAssign(target=target) | ast.Delete(targets=[target])

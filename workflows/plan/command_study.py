@@ -122,7 +122,8 @@ MOST_PER_CORE = 2
 def process_counts(text: str | None) -> list[int]:
     """Return the counts of ``--processes``; by default 1, 2, 4 and so on, up to the cores of this machine.
 
-    Counts above `MOST_PER_CORE` processes per core are left out, which is printed.
+    Counts above `MOST_PER_CORE` processes per core, and counts that cannot share the cores evenly, are left
+    out, which is printed.
 
     Raises
     ------
@@ -147,7 +148,16 @@ def process_counts(text: str | None) -> list[int]:
         if too_large == counts:
             raise InputError(f"--processes: {reason}")
         print(f"left out: {reason}", file=sys.stderr)
-    return counts[: len(counts) - len(too_large)]
+    shared = [count for count in counts if cores < count <= MOST_PER_CORE * cores]
+    if uneven := [count for count in shared if count % MOST_PER_CORE]:
+        reason = (
+            f"{', '.join(map(str, uneven))} processes: cannot share {counted(cores, 'core')} evenly, with "
+            f"{MOST_PER_CORE} per core"
+        )
+        if len(too_large) + len(uneven) == len(counts):
+            raise InputError(f"--processes: {reason}")
+        print(f"left out: {reason}", file=sys.stderr)
+    return [count for count in counts if count not in (*too_large, *uneven)]
 
 
 def counts_and_levels(counts: Sequence[int]) -> dict[str, Any]:

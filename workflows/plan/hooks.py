@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import re
 import shutil
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 
 from workflows.domain import FAILED, InputError, Repetition, counted
 from workflows.inputs import choose, nearest
-from workflows.paths import StudyPaths
+from workflows.paths import ROOT, StudyPaths
 from workflows.plan.announce import announce, closing_lines, print_results
 from workflows.plan.jobs import check_requests
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
@@ -34,6 +35,8 @@ def begin_run(plan: Plan, workflow: Any, again: str | None = None) -> StudyRun:
     again : str or None
         Runs to repeat, in the form of `FORM`.
     """
+    folders = [str(ROOT / "envs/interrupts"), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))  # for the scripts of Snakemake
     run = StudyRun(plan, workflow)
     run.announce(None if again is None else str(again))
     _runs.append(run)

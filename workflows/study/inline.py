@@ -13,6 +13,7 @@ from typing import Any
 from workflows.applications.tools import substitute
 from workflows.domain import Case, InputError
 from workflows.inputs import is_there
+from workflows.paths import absolute
 
 _CASE_NAME = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun", "prterun")
@@ -153,9 +154,9 @@ def inline_cases(
             "left_out": [
                 *entry.get("ignore", LOGS),
                 *(
-                    path.absolute().relative_to(folder).as_posix()
+                    absolute(path).relative_to(folder).as_posix()
                     for path in left_out
-                    if folder in path.absolute().parents
+                    if folder in absolute(path).parents
                 ),
             ],
             "outside": outside,

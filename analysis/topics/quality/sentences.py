@@ -81,16 +81,18 @@ def short_sentences(runs: pd.DataFrame) -> list[str]:
             f"the timed part of {case} takes {formats.spanned(*(formats.number(time, 2) for time in ends))} s"
             for case, *ends in short.itertuples(name=None)
         ]
+        commands = runs.loc[runs["application"] == "command", "case"]
+        steps = "" if short.index.isin(commands).all() else "more steps (--steps N) or "
         sentences.append(
-            f"Noise matters in short runs: {listed(spans)}. Use more steps (--steps N) or a larger input. "
-            "The timed part should take at least 10 s."
+            f"Noise matters in short runs: {listed(spans)}. Use {steps}a larger input. The timed part should "
+            "take at least 10 s."
         )
     longest = runs[is_timed & ~is_of_user].groupby("case", sort=False)["seconds"].max()
     short_cases = longest.index[longest < SHORT_SECONDS]
     if len(short_cases):
         sentences.append(
             f"The main loop of {listed(short_cases)} takes less than {SHORT_SECONDS:g} s. Such short times "
-            "mostly show effects of the start. Use more steps (--steps) or a larger size."
+            "mostly show effects of the start. Use a larger size."
         )
     return sentences
 
