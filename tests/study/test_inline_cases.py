@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from programs import write_program
@@ -53,6 +55,27 @@ def test_the_folder_of_the_study_is_the_input(folder):
     assert (case.name, case.application, case.folder, case.trial_processes) == ("solve", "command", folder, 2)
     assert application("command").command(case, 4) == ["./solve.sh", "-np", "4"]
     assert list(application("command").inputs(case)) == ["solve.sh"]
+
+
+def test_a_folder_that_stands_in_for_the_folder_of_the_user_leaves_the_case_as_it_is(tmp_path, monkeypatch):
+    """A dry run of --command works in a temporary folder; the results of the user's folder are no input."""
+    write_program(tmp_path / "solve.sh", "#!/bin/sh\necho Time: 1\n")
+    study = STUDY.replace("time:", f"folder: {tmp_path}\n    time:").format(command="./solve.sh")
+
+    def digest_in(folder):
+        monkeypatch.chdir(folder)
+        file = folder / "results/mine/study.yaml"
+        file.parent.mkdir(parents=True)
+        file.write_text(study)
+        (case,) = read_asked(file.relative_to(folder)).cases.values()
+        return digest(case)
+
+    before = digest_in(tmp_path)
+    (tmp_path / "results/mine/report.pdf").touch()
+    with tempfile.TemporaryDirectory() as scratch:
+        monkeypatch.setattr("workflows.paths.folder_of_user", tmp_path)
+        assert digest_in(Path(scratch)) == before
+        monkeypatch.chdir(tmp_path)
 
 
 def test_neither_the_study_nor_its_results_change_the_case(folder):

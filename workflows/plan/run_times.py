@@ -146,11 +146,9 @@ def short_run_lines(plan: Plan) -> list[str]:
         limit = SHORT_SECONDS_OF_USERS if is_of_user else SHORT_SECONDS
         seconds = _seconds_of_run(plan, name, is_of_user)
         if seconds is not None and seconds < limit:
-            more = (
-                "more steps (--steps N, or steps in the study) or a larger input"
-                if is_of_user
-                else "more steps or a larger size"
-            )
+            more = "a larger input" if is_of_user else "a larger size"
+            if name in plan.asked.study.existing:
+                more = f"more steps (--steps N, or steps in the study) or {more}"
             lines.append(
                 f"short runs: a run of {name} takes about {seconds:.2g} s, so start-up and noise matter: "
                 f"use {more}, so that runs take at least 10 s"
