@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import pandas as pd
 
@@ -256,13 +255,12 @@ def _cases_without_turns(valid: pd.DataFrame) -> list[str]:
     """
     dated = valid[valid["started"].notna() & valid["interconnect"].notna()]
     dated = dated.assign(time=pd.to_datetime(dated["started"], utc=True, errors="coerce", format="ISO8601"))
-    spans = dated.groupby(["case", "nodes", "processes", "interconnect"])["time"].agg(["min", "max", "count"])
-    spans = spans[spans["count"] > 1]
-    took_turns: dict[str, list[bool]] = {}
-    for (case, *_), of_count in spans.sort_values("min").groupby(["case", "nodes", "processes"]):
-        pairs = pairwise(of_count.itertuples())
-        took_turns.setdefault(str(case), []).extend(later.min <= earlier.max for earlier, later in pairs)
-    return [case for case, overlaps in took_turns.items() if overlaps and not any(overlaps)]
+    count = ["case", "nodes", "processes"]
+    spans = dated.groupby([*count, "interconnect"])["time"].agg(["min", "max", "count"])
+    spans = spans[spans["count"] > 1].sort_values("min").reset_index()
+    earlier = spans.groupby(count)["max"].shift()
+    took_turns = (spans["min"] <= earlier)[earlier.notna()].groupby(spans["case"]).any()
+    return [str(case) for case in took_turns.index[~took_turns]]
 
 
 def _count_withheld(reasons: Sequence[str]) -> str:
