@@ -290,14 +290,17 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
     -------
     str
         ``rises`` if the largest count is the best; ``stops`` if it is not; ``unsure`` if the blocks do not
-        show which, are too few, or were mostly disturbed; ``one count`` if the curve has a single count.
+        show which, are too few, or were mostly disturbed, or if the interval of the best speedup includes 1;
+        ``one count`` if the curve has a single count.
     """
     curve = rows_like(scaling, peak)
     if curve[unit_of(curve)].nunique() == 1:
         return "one count"
     if has_weak_blocks(peak) or (not peak["reached"] and " " in str(peak["peak_set"])):
         return "unsure"
-    return "rises" if is_best_at_largest(peak, scaling) else "stops"
+    if not is_best_at_largest(peak, scaling):
+        return "stops"
+    return "unsure" if as_float(peak["peak_speedup_low"]) <= 1 else "rises"
 
 
 def has_weak_blocks(peak: Line) -> bool:

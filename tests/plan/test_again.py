@@ -101,8 +101,10 @@ def test_only_runs_that_still_count_are_counted(study):
         state_of(plan) == "1 of 1 block recorded; tables and report are not finished"
     )
     record_requests(replace(plan, requested=reruns(plan, "faulty/serial")))
-    assert "; 1 recorded in " in announcement(plan)
-    assert state_of(plan) == "0 of 1 block and 1 further run recorded"
+    assert "; 2 recorded in " in announcement(plan)
+    left = f"again faulty/serial: 1 run left of earlier requests; to withdraw these, remove {plan.paths.requests}"
+    assert left in announcement(plan).splitlines()
+    assert state_of(plan) == "1 of 1 block recorded; 1 run of --again left"
 
 
 def test_runs_of_an_edited_case_are_not_counted(study):
@@ -205,3 +207,12 @@ def test_plain_snakemake_runs_a_case_again(study, tmp_path):
     records = sorted(path.name for path in tmp_path.rglob("shared_memory/**/*.json"))
     assert records == ["block-1-attempt-1.json", "block-1-attempt-2.json"]
     assert [path.name for path in tmp_path.rglob("serial/**/*.json")] == ["block-1-attempt-1.json"]
+
+
+def test_a_request_covers_the_blocks_of_its_command(study):
+    """After --again with --config blocks=1, a plain command on two blocks does not repeat the second block."""
+    study.write_text(STUDY.replace("blocks: 1", "blocks: 2"))
+    plan = make_plan(study)
+    recorded(plan)
+    record_requests(replace(plan, requested=reruns(make_plan(study, {"blocks": 1}), "faulty/serial")))
+    assert [repetition.block for repetition, _ in plan.missing(plan.design.repetitions)] == [1]

@@ -315,7 +315,7 @@ class TestRunsWithoutAPair:
         report = self.report(further=3.0, named=named)
         why = "the medians of all runs say the opposite"
         assert plain(report["result"]) == f"Undecided whether swift is faster than slow: {why}"
-        note = figures_of(report)["Speed at 2 processes"]["note"]
+        note = figures_of(report)["Speed at the peak, 2 processes"]["note"]
         assert plain(note) == f"swift against slow, undecided: {why}"
         answer = sentences_of(part(report, "answer"))
         assert (

@@ -63,12 +63,15 @@ def state_of(plan: Plan) -> str:
     paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
     if not repetitions:
         return "what is made is kept"
-    incomplete = Counter(repetition.block for repetition, _ in plan.missing(repetitions))
+    incomplete = Counter(repetition.block for repetition, _ in plan.missing(repetitions, with_requests=False))
+    again = len(plan.missing(repetitions)) - incomplete.total()
     runs_of_blocks = Counter(repetition.block for repetition in repetitions)
     further = sum(runs_of_blocks[block] - missing for block, missing in incomplete.items())
     runs = f" and {counted(further, 'further run')}" if further else ""
     state = f"{blocks - len(incomplete)} of {counted(blocks, 'block')}{runs} recorded"
-    if not incomplete:
+    if again:
+        state += f"; {counted(again, 'run')} of --again left"
+    if not incomplete and not again:
         return f"{state}; tables and report are not finished"
     if not (paths.partial / FACTS).exists():
         return state

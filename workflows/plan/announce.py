@@ -96,7 +96,8 @@ def announcement(plan: Plan) -> str:
         most = design.highest_cost
         most_blocks = f"{counted(study.until.max_blocks, 'block')}, {most.runs} runs, {_shown(plan, most)}"
         amount = f"at least {amount}, at most {most_blocks}"
-    progress = f"{len(design.repetitions) - len(missing)} recorded in {plan.paths.results}"
+    unrecorded = len(plan.missing(design.repetitions, with_requests=False))
+    progress = f"{len(design.repetitions) - unrecorded} recorded in {plan.paths.results}"
     if design.repetitions and not missing and not study.until:
         progress += ", nothing to measure"
     if later := 0 if study.until else _later_runs(plan):
@@ -104,6 +105,12 @@ def announcement(plan: Plan) -> str:
     lines = [f"{study.name}: {counted(len(design.points), 'point')}, {amount} in all; {progress}"]
     if not design.points:
         lines = [f"{study.name}: no runs, only simulated points"] if design.simulated else lines
+    if open_requests := len(missing) - unrecorded:
+        names = ", ".join(dict.fromkeys(request.what for request in plan.requests))
+        lines.append(
+            f"again {names}: {counted(open_requests, 'run')} left of earlier requests; to withdraw these, "
+            f"remove {plan.paths.requests}"
+        )
     lines += _earlier_versions(plan, missing)
     lines += _longest_wait(plan, len(missing))
     if asked.untimed:

@@ -155,7 +155,7 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
         A part of the request names no point of the study. The line suggests the nearest name.
     """
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-    reruns = (Rerun(request, now),)
+    reruns = (Rerun(request, now, plan.design.blocks),)
     if request == FAILED:
         repeats = any(map(partial(_has_failed, plan), plan.design.repetitions))
         if not repeats:
@@ -184,6 +184,7 @@ def _continues(plan: Plan, request: str) -> bool:
         return False
     left = sum(
         bool(_current_records(plan, repetition))
+        and repetition.block <= (latest.blocks or repetition.block)
         and latest.is_open(
             repetition.point, attempts(plan.paths, repetition), plan.design.inputs(repetition.point)
         )

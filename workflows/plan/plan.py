@@ -61,9 +61,14 @@ class Plan:
         """All requests to run something again, in their order."""
         return [*read_requests(self.paths), *self.requested]
 
-    def missing(self, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:
-        """Return the repetitions that still need a run, each with the number of its next attempt."""
-        requests, missing = self.requests, []
+    def missing(
+        self, repetitions: Sequence[Repetition], with_requests: bool = True
+    ) -> list[tuple[Repetition, int]]:
+        """Return the repetitions that still need a run, each with the number of its next attempt.
+
+        Without requests, repetitions that only a request runs again are not missing.
+        """
+        requests, missing = self.requests if with_requests else [], []
         for repetition in repetitions:
             records = attempts(self.paths, repetition)
             if is_missing(repetition, records, self.design.inputs(repetition.point), requests):

@@ -121,10 +121,13 @@ class Rerun:
         interconnect of serial runs is ``serial``. The case has the name of its folder of records.
     time : str
         Time of the request, ISO 8601 in UTC.
+    blocks : int or None
+        Number of blocks of the study at that time: the request does not cover later blocks. None for all.
     """
 
     what: str
     time: str
+    blocks: int | None = None
 
     def covers(self, point: Point) -> bool:
         """Whether the request covers a point."""
@@ -192,4 +195,8 @@ def is_missing(
     counted = [record for record in records if record.inputs == inputs]
     if len(counted) < TRIES and all(record.interrupted for record in counted):
         return True
-    return any(request.is_open(repetition.point, records, inputs) for request in requests)
+    return any(
+        request.is_open(repetition.point, records, inputs)
+        for request in requests
+        if request.blocks is None or repetition.block <= request.blocks
+    )
