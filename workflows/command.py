@@ -414,6 +414,8 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
         raise InputError(f"run-study: {error}{hint if in_section else ''}") from None
     except SystemExit:
         problem = printed.getvalue().splitlines()[-1].rpartition(" error: ")[2]
+        if "--write" in options:
+            raise InputError("--write: belongs to --interconnects") from None
         _check_profile(problem)
         _check_study_keys(options)
         allowed = "the options of Snakemake are allowed, and those of --help"

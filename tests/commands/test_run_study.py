@@ -247,6 +247,7 @@ def test_a_study_file_that_the_user_edited_stays_when_it_is_refused(program, mon
     ("typed", "line"),
     [
         (["--time", "x"], "--time: belongs to --command"),
+        (["--write"], "--write: belongs to --interconnects"),
         (["--name", "x"], "--name: belongs to --command or --case"),
         (["--command", "python3", "--steps", "5"], "--steps: belongs to --case"),
         (["--command", "mpirun -n 2 x"], "--command: mpirun: leave it out with its options"),

@@ -267,6 +267,15 @@ def edit(file, old, new):
             lambda folder: (folder / "system/controlDict").write_text("application icoFoam; deltaT x;"),
             "deltaT: 'x' is not a number",
         ),
+        (lambda folder: (folder / "system/fvSolution").unlink(), "system/fvSolution: missing"),
+        (
+            lambda folder: edit(folder / "system/controlDict", "0.5;", "abc;"),
+            "system/controlDict: endTime: 'abc' is not a number",
+        ),
+        (
+            lambda folder: edit(folder / "system/controlDict", "0.005;", "-1;"),
+            "system/controlDict: deltaT: -1 is too small; must be above 0",
+        ),
         (
             lambda folder: edit(folder / "system/controlDict", "endTime         0.5;", "endTime 0.5"),
             "system/controlDict: endTime: a semicolon is missing at its end",

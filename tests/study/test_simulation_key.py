@@ -83,8 +83,9 @@ def test_without_them_the_study_itself_is_replayed(tmp_path):
 
 
 def test_tracing_is_counted_once_and_replaying_once_an_interconnect(monkeypatch):
-    monkeypatch.setattr(design, "TRACING_SECONDS", 1)
+    monkeypatch.setattr(design, "TRACING_SECONDS", 100)
+    monkeypatch.setattr(design, "TRACING_SECONDS_OF_RANK", 1)
     monkeypatch.setattr(design, "REPLAYING_SECONDS", 0.5)
     points = [Point("duct", None, 1, 1, 1, 1)]
     points += [Point("duct", name, 8, 1, 4, 8) for name in ("slow", "swift")]
-    assert expected_simulation(points) == 9 + 8
+    assert expected_simulation(points) == 2 * 100 + 9 + 8

@@ -143,12 +143,16 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
     """
     control = read(source, CONTROL)
     where = source / CONTROL
+    if not file_of(source, SOLUTION):
+        raise InputError(f"{source}: {SOLUTION}: missing")
     if file_of(source, "constant/regionProperties"):
         raise InputError(f"{source}: has several regions (constant/regionProperties); one region is needed")
     solver = _solver(control)
     if solver is None:
         raise InputError(f"{where}: application: missing; it names the solver")
     start, step = _start(source, control), _number(control, "deltaT", where)
+    if step <= 0:
+        raise InputError(f"{where}: deltaT: {step:g} is too small; must be above 0")
     steps = _STEPS
     if "endTime" in control:
         steps = round((_number(control, "endTime", where) - float(start)) / step)
@@ -352,7 +356,8 @@ def _number(control: Entries, key: str, where: Path) -> float:
     try:
         return float(text)
     except ValueError:
-        if before := next((name for name, value in control.items() if key in str(value).split()), None):
+        jammed = (name for name, value in control.items() if key in str(value).split()[1:])
+        if before := next(jammed, None):
             raise InputError(f"{where}: {before}: a semicolon is missing at its end") from None
         if " " in text:
             raise InputError(f"{where}: {key}: a semicolon is missing at its end: {text!r}") from None

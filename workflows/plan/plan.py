@@ -105,7 +105,8 @@ def make_plan(
     asked = timed_by_trials(asked, paths)
     here = look(asked, cluster, has_program)
     chosen = design(asked, here, blocks_until_now(study, paths))
-    is_empty = not (chosen.points or chosen.simulated or study.imported_files)
+    only_serial = max(study.processes, default=1) > 1 and all(not each.interconnect for each in chosen.points)
+    is_empty = (not chosen.points or only_serial) and not (chosen.simulated or study.imported_files)
     if is_empty and not paths.records.exists():
         reasons = "; ".join(f"{left_out.what}: {left_out.reason}" for left_out in chosen.left_out)
         option = "--case" if study.existing else "--command"
