@@ -242,6 +242,19 @@ def test_a_rule_declares_its_inputs(finished, name):
         os.utime(path, (before.st_atime, before.st_mtime))
 
 
+@pytest.mark.slow
+def test_a_request_that_was_killed_is_measured_by_the_next_command(finished):
+    """After SIGTERM, the list of records is gone, and the request is newer than the tables."""
+    records, request = (finished / f"{RESULTS}/{name}" for name in ("records.txt", "again.jsonl"))
+    before, aside = request.stat(), records.rename(finished / "aside")
+    os.utime(request, (NOW + 1, NOW + 1))
+    try:
+        assert "measure" in planned(finished)
+    finally:
+        aside.rename(records)
+        os.utime(request, (before.st_atime, before.st_mtime))
+
+
 @pytest.mark.parametrize(
     "profile", [ROOT / "profiles/default/config.yaml", *(ROOT / "cluster").rglob("config.yaml")]
 )

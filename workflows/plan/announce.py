@@ -105,11 +105,11 @@ def announcement(plan: Plan) -> str:
     lines = [f"{study.name}: {counted(len(design.points), 'point')}, {amount} in all; {progress}"]
     if not design.points:
         lines = [f"{study.name}: no runs, only simulated points"] if design.simulated else lines
-    if open_requests := len(missing) - unrecorded:
-        names = ", ".join(dict.fromkeys(request.what for request in plan.requests))
+    if left := len(missing) - unrecorded:
+        names = ", ".join(_open_requests(plan, missing))
         lines.append(
-            f"again {names}: {counted(open_requests, 'run')} left of earlier requests; to withdraw these, "
-            f"remove {plan.paths.requests}"
+            f"again {names}: {counted(left, 'run')} left of earlier requests; to withdraw these, remove "
+            f"{plan.paths.requests}"
         )
     lines += _earlier_versions(plan, missing)
     lines += _longest_wait(plan, len(missing))
@@ -172,6 +172,17 @@ def _separate_kinds(plan: Plan) -> list[str]:
         "not compared: measured with emulated interconnects; "
         "compare_kinds: [[measured, emulated]] in the study compares them"
     ]
+
+
+def _open_requests(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
+    """Return what the requests ask for that some missing repetitions belong to."""
+    names = dict[str, None]()
+    for repetition in missing:
+        records, inputs = attempts(plan.paths, repetition), plan.design.inputs(repetition.point)
+        for request in plan.requests:
+            if request.is_open(repetition.point, records, inputs):
+                names[request.what] = None
+    return list(names)
 
 
 def _later_runs(plan: Plan) -> int:

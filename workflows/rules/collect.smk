@@ -4,6 +4,8 @@ Gathers all records into one table with a row for each repetition, and the facts
 REQUIRED INPUTS:
 
     records     = <results>/records.txt, and the records that it lists
+    again       = <results>/again.jsonl, if runs were requested again: after SIGTERM, records.txt is missing, and
+                  this file is newer than runs.csv
     prepared    = <results>/prepared/{case}/processes-{processes}, of every measured point
     expected    = <results>/prepared/{case}/reference.json, of every measured case
     kept        = <results>/prepared/..., of records of points that cannot be run here now
@@ -28,6 +30,7 @@ from workflows.plan.sources import source_digest
 rule collect:
     input:
         records="<results>/records.txt",
+        again=branch(plan.paths.requests.exists(), then="<results>/again.jsonl"),
         prepared=collect(
             "<results>/prepared/{key.case}/processes-{key.processes}",
             key=files.prepared(plan.design.points),
