@@ -154,10 +154,9 @@ def _repeated_sentence(valid: pd.DataFrame) -> str:
         return ""
     planned = valid["record"].astype("str").str.extract(r"/block-(\d+)-attempt-", expand=False)
     runs = valid.assign(planned=planned).groupby([*POINT, "planned"], dropna=False).size()
-    of_points = runs.groupby(level=POINT, dropna=False)
-    has_more = of_points.sum() > of_points.sum().min()
-    number = int(((of_points.max() > 1) & has_more).sum())
-    if not number:
+    is_repeated = runs.groupby(level=POINT, dropna=False).max() > 1
+    number = int(is_repeated.sum())
+    if number in (0, len(is_repeated)):
         return ""
     these = "this point" if number == 1 else "these points"
     return (
