@@ -331,16 +331,25 @@ def test_only_one_task_and_one_input_at_a_time(tmp_path, monkeypatch, typed, lin
     assert refusal(InputError, main, typed) == line
 
 
-def test_a_program_that_is_interrupted_at_its_start_prints_no_traceback():
+def run_python(code, *folders):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [ROOT / "envs/interrupts", *folders]))}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_script_that_is_interrupted_at_its_start_prints_no_traceback():
     """The scripts of Snakemake begin with imports, which no handler of Nodeworth covers."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "envs/interrupts")}
-    command = [sys.executable, "-c", "raise KeyboardInterrupt"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = run_python("raise KeyboardInterrupt")
     assert done.returncode != 0 and done.stderr == ""
-    wrong = [sys.executable, "-c", "raise ValueError('wrong')"]
-    assert (
-        "ValueError: wrong" in subprocess.run(wrong, env=environment, capture_output=True, text=True).stderr
-    )
+    assert "ValueError: wrong" in run_python("raise ValueError('wrong')").stderr
+
+
+def test_programs_of_a_script_do_not_inherit_its_folder(tmp_path):
+    """A cluster's Python may need its own sitecustomize."""
+    (tmp_path / "sitecustomize.py").write_text("print('the cluster')")
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'pass'], check=True)"
+    assert run_python(code, tmp_path).stdout == "the cluster\n"
+    assert run_python("import os; print('PYTHONPATH' in os.environ)").stdout == "False\n"
 
 
 def test_again_without_a_study_does_not_start_the_default_study(tmp_path, monkeypatch):
