@@ -180,7 +180,7 @@ def _open_requests(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
     for repetition in missing:
         records, inputs = attempts(plan.paths, repetition), plan.design.inputs(repetition.point)
         for request in plan.requests:
-            if request.is_open(repetition.point, records, inputs):
+            if request.is_open(repetition, records, inputs):
                 names[request.what] = None
     return list(names)
 

@@ -184,10 +184,7 @@ def _continues(plan: Plan, request: str) -> bool:
         return False
     left = sum(
         bool(_current_records(plan, repetition))
-        and repetition.block <= (latest.blocks or repetition.block)
-        and latest.is_open(
-            repetition.point, attempts(plan.paths, repetition), plan.design.inputs(repetition.point)
-        )
+        and latest.is_open(repetition, attempts(plan.paths, repetition), plan.design.inputs(repetition.point))
         for repetition in plan.design.repetitions
     )
     if left:

@@ -134,8 +134,10 @@ class Rerun:
         requested = self.what.split("/")
         return self.what == FAILED or request_names(point)[: len(requested)] == requested
 
-    def is_open(self, point: Point, records: Sequence[Record], inputs: Mapping[str, str | None]) -> bool:
-        """Whether a repetition of a point still needs the requested run.
+    def is_open(
+        self, repetition: Repetition, records: Sequence[Record], inputs: Mapping[str, str | None]
+    ) -> bool:
+        """Whether a repetition still needs the requested run.
 
         A later run of another version of the case fulfils the request too. Otherwise a request for an edited
         case would be open again after the edit is undone.
@@ -149,7 +151,8 @@ class Rerun:
         """
         is_valid = any(record.valid for record in records if record.inputs == inputs)
         return (
-            self.covers(point)
+            self.covers(repetition.point)
+            and repetition.block <= (self.blocks or repetition.block)
             and not any(record.started > self.time for record in records)
             and not (self.what == FAILED and is_valid)
         )
@@ -195,8 +198,4 @@ def is_missing(
     counted = [record for record in records if record.inputs == inputs]
     if len(counted) < TRIES and all(record.interrupted for record in counted):
         return True
-    return any(
-        request.is_open(repetition.point, records, inputs)
-        for request in requests
-        if request.blocks is None or repetition.block <= request.blocks
-    )
+    return any(request.is_open(repetition, records, inputs) for request in requests)
