@@ -1,7 +1,7 @@
 """End a script of Snakemake without a traceback if Ctrl-C comes during its imports.
 
-Python imports this module when it starts (see its module `site`) if this folder is in PYTHONPATH. Programs that
-the script starts do not inherit the folder, since a cluster may have its own `sitecustomize`.
+Python imports this module when it starts (see its module `site`) if this folder is in PYTHONPATH. Programs
+that the script starts do not inherit the folder, since a cluster may have its own `sitecustomize`.
 """
 
 import os
