@@ -36,6 +36,17 @@ def study(tmp_path, monkeypatch):
     return tmp_path / "hour.yaml"
 
 
+def test_a_study_without_a_usable_interconnect_is_refused(study):
+    """Its serial runs alone would end with a report without a result."""
+    study.write_text(STUDY.replace("[shared_memory, tcp_loopback]", "[infiniband_verbs]"))
+    line = refusal(InputError, make_plan, study)
+    assert line.startswith(
+        "hour.yaml: none of the parallel runs of this study can be run here: interconnect infiniband_verbs: is between"
+    )
+    study.write_text(study.read_text().replace("[1, 2]", "[1]"))
+    assert [point.processes for point in make_plan(study).design.points] == [1]
+
+
 def test_a_missing_folder_of_cases_is_named(study):
     study.write_text(STUDY.replace(str(ROOT / "tests/cases"), "my_cases"))
     message = refusal(InputError, read_asked, study)

@@ -105,13 +105,15 @@ def make_plan(
     asked = timed_by_trials(asked, paths)
     here = look(asked, cluster, has_program)
     chosen = design(asked, here, blocks_until_now(study, paths))
-    only_serial = max(study.processes, default=1) > 1 and all(not each.interconnect for each in chosen.points)
-    is_empty = (not chosen.points or only_serial) and not (chosen.simulated or study.imported_files)
+    is_parallel = max(study.processes, default=1) > 1
+    points = [point for point in chosen.points if point.interconnect or not is_parallel]
+    is_empty = not (points or chosen.simulated or study.imported_files)
     if is_empty and not paths.records.exists():
         reasons = "; ".join(f"{left_out.what}: {left_out.reason}" for left_out in chosen.left_out)
         option = "--case" if study.existing else "--command"
         where = option if study.is_generated else study.file
-        raise InputError(f"{where}: nothing of this study can be run here: {reasons}")
+        what = "none of the parallel runs" if chosen.points else "nothing"
+        raise InputError(f"{where}: {what} of this study can be run here: {reasons}")
     return Plan(chosen, paths)
 
 
