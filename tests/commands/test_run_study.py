@@ -260,10 +260,6 @@ def test_a_study_file_that_the_user_edited_stays_when_it_is_refused(program, mon
             ["--command", "python3", "--processes", "1,two"],
             "--processes: 'two' is not a whole number from 1 on, as in 1,2,4",
         ),
-        (
-            ["--command", "python3", "--processes", "3"],
-            "--processes: 3 processes: cannot share 2 cores evenly",
-        ),
         (["--command", "python3", "--processes", "1,1"], "--processes: 1 is there twice; each only once"),
         (["--command", "python3", "--name", "My study"], "--name: 'My study' must be small letters"),
         (["--command", "python3", "--name", "smoke"], "--name: results/smoke holds another study"),

@@ -139,25 +139,25 @@ def process_counts(text: str | None) -> list[int]:
         if number in numbers[:index]:
             raise InputError(f"--processes: {number} is there twice; each only once")
     counts, cores = sorted(map(int, numbers)), len(usable_cores())
-    if too_large := [count for count in counts if count > MOST_PER_CORE * cores]:
-        reason = (
-            f"{', '.join(map(str, too_large))} processes: at most {MOST_PER_CORE * cores} run on "
-            f"{counted(cores, 'core')} ({MOST_PER_CORE} per core); a study file with the key "
-            "oversubscription allows more"
-        )
-        if too_large == counts:
-            raise InputError(f"--processes: {reason}")
-        print(f"left out: {reason}", file=sys.stderr)
-    shared = [count for count in counts if cores < count <= MOST_PER_CORE * cores]
-    if uneven := [count for count in shared if count % MOST_PER_CORE]:
-        reason = (
-            f"{', '.join(map(str, uneven))} processes: cannot share {counted(cores, 'core')} evenly, with "
-            f"{MOST_PER_CORE} per core"
-        )
-        if len(too_large) + len(uneven) == len(counts):
-            raise InputError(f"--processes: {reason}")
-        print(f"left out: {reason}", file=sys.stderr)
-    return [count for count in counts if count not in (*too_large, *uneven)]
+    most, on_cores = MOST_PER_CORE * cores, counted(cores, "core")
+    reasons = {
+        f"at most {most} run on {on_cores} ({MOST_PER_CORE} per core); a study file with the key "
+        "oversubscription allows more": [count for count in counts if count > most],
+        f"cannot share {on_cores} evenly, with {MOST_PER_CORE} per core": [
+            count for count in counts if cores < count <= most and count % MOST_PER_CORE
+        ],
+    }
+    kept = [count for count in counts if not any(count in left_out for left_out in reasons.values())]
+    lines = [
+        f"{', '.join(map(str, left_out))} processes: {reason}"
+        for reason, left_out in reasons.items()
+        if left_out
+    ]
+    if not kept:
+        raise InputError(f"--processes: {'; '.join(lines)}")
+    for line in lines:
+        print(f"left out: {line}", file=sys.stderr)
+    return kept
 
 
 def counts_and_levels(counts: Sequence[int]) -> dict[str, Any]:
