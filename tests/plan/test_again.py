@@ -94,6 +94,21 @@ def test_the_same_request_continues_until_its_runs_are_made(study, capsys):
     assert len(plan.paths.requests.read_text().splitlines()) == 2
 
 
+def test_recorded_blocks_beyond_the_study_are_announced(study):
+    study.write_text(STUDY.replace("blocks: 1", "blocks: 2"))
+    recorded(make_plan(study))
+    study.write_text(STUDY)
+    plan = make_plan(study)
+    assert (
+        "; 2 recorded in results/again, nothing to measure; 2 recorded runs of further blocks count too"
+        in (announcement(plan))
+    )
+    later = next(plan.paths.results.rglob("block-2-attempt-1.json"))
+    later.unlink()
+    write_record(later, record(inputs={"case": "before", "interconnect": None}))
+    assert "; 1 recorded run of further blocks counts too" in announcement(plan)
+
+
 def test_only_runs_that_still_count_are_counted(study):
     plan = make_plan(study)
     recorded(plan)

@@ -100,11 +100,13 @@ def announcement(plan: Plan) -> str:
     progress = f"{len(design.repetitions) - unrecorded} recorded in {plan.paths.results}"
     if design.repetitions and not missing and not study.until:
         progress += ", nothing to measure"
-    if later := 0 if study.until else _later_runs(plan):
-        progress += f"; {counted(later, 'recorded run')} of further blocks count too"
-    lines = [f"{study.name}: {counted(len(design.points), 'point')}, {amount} in all; {progress}"]
-    if not design.points:
-        lines = [f"{study.name}: no runs, only simulated points"] if design.simulated else lines
+    if later := _later_runs(plan):
+        verb = "counts" if later == 1 else "count"
+        progress += f"; {counted(later, 'recorded run')} of further blocks {verb} too"
+    first = f"{counted(len(design.points), 'point')}, {amount} in all; {progress}"
+    if design.simulated and not design.points:
+        first = "no runs, only simulated points"
+    lines = [f"{study.name}: {first}"]
     if left := len(missing) - unrecorded:
         names = ", ".join(_open_requests(plan, missing))
         lines.append(
@@ -186,7 +188,7 @@ def _open_requests(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
 
 
 def _later_runs(plan: Plan) -> int:
-    """Count the recorded runs of the present inputs in blocks beyond the blocks of the study."""
+    """Count the recorded runs of the present inputs in blocks that the study does not ask for."""
     files = [file for file in record_files(plan.paths) if recorded_block(file) > plan.design.blocks]
     inputs = [dict(plan.design.inputs(point)) for point in plan.design.points] if files else []
     return sum(dict(read_record(file).inputs) in inputs for file in files)
