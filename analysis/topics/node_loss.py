@@ -47,7 +47,7 @@ PART_NAMES = {
     "memory": "shared caches and memory",
     "communication": "communication and unrecorded time",
     "waiting": "waiting of ranks for each other",
-    "work": "work. All ranks together compute longer than the serial run, even if each rank is timed alone",
+    "work": "work",
 }
 
 WHOLE = formats.percent(100)
@@ -270,6 +270,8 @@ def _loss_sentence(line: Line, labels: Labels) -> str:
     largest = max(PART_NAMES, key=lambda part: line[f"{part}_percent"])
     text = f"{run}: the efficiency is {efficiency}. The largest share of the loss, {shares[largest]}, is "
     text += f"due to {PART_NAMES[largest]}."
+    if largest == "work":
+        text += " All ranks together compute longer than the serial run, even if each rank is timed alone."
     for part in ("memory", "communication"):
         if part != largest:
             text += f" {PART_NAMES[part].capitalize()} cause {shares[part]} of the loss."
