@@ -53,15 +53,18 @@ CONDITIONS = {
     "started": ("start times", "the runs were independent"),
     "row": (
         "no start times",
-        "the runs were independent. They also assume that the runs of the interconnects alternated",
+        "the runs were independent. They also assume that the runs of the {noun}s alternated",
     ),
 }
-"""For each sort of imported data: what shows the order of the runs, and the assumption of verdicts."""
+"""For each sort of imported data: what shows the order of the runs, and the assumption of verdicts.
+
+``{noun}`` is the noun for what the study compares: see `Labels.noun`.
+"""
 CONDITIONS_IF_CORRELATED = {
     "started": "successive runs were at most moderately correlated",
     "row": (
-        "successive runs were at most moderately correlated. They also assume that the runs of the "
-        "interconnects alternated"
+        "successive runs were at most moderately correlated. They also assume that the runs of the {noun}s "
+        "alternated"
     ),
 }
 """Assumptions of comparisons whose intervals allow for correlated runs."""
@@ -222,11 +225,11 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
             text += f" The imported data{of_cases} have {data}. "
             if sort in CONDITIONS_IF_CORRELATED and correlated.intersection(of_sort):
                 text += f"Comparisons{of_cases} and their intervals assume that "
-                text += f"{CONDITIONS_IF_CORRELATED[sort]}. Peaks{of_cases} and all other intervals assume "
-                text += "independent runs."
+                text += f"{CONDITIONS_IF_CORRELATED[sort].format(noun=labels.noun)}. "
+                text += f"Peaks{of_cases} and all other intervals assume independent runs."
             else:
-                text += f"Verdicts and intervals{of_cases} assume that {condition}."
-    return text.replace("the interconnects alternated", f"the {labels.noun}s alternated")
+                text += f"Verdicts and intervals{of_cases} assume that {condition.format(noun=labels.noun)}."
+    return text
 
 
 def _unknown_turns(comparisons: Sequence[Line], valid: pd.DataFrame, labels: Labels) -> str:
@@ -256,9 +259,9 @@ def _cases_without_turns(valid: pd.DataFrame) -> list[str]:
     dated = valid[valid["started"].notna() & valid["interconnect"].notna()]
     dated = dated.assign(time=pd.to_datetime(dated["started"], utc=True, errors="coerce", format="ISO8601"))
     count = ["case", "nodes", "processes"]
-    spans = dated.groupby([*count, "interconnect"])["time"].agg(["min", "max", "count"])
+    spans = dated.groupby([*count, "interconnect"], dropna=False)["time"].agg(["min", "max", "count"])
     spans = spans[spans["count"] > 1].sort_values("min").reset_index()
-    earlier = spans.groupby(count)["max"].shift()
+    earlier = spans.groupby(count, dropna=False)["max"].shift()
     took_turns = (spans["min"] <= earlier)[earlier.notna()].groupby(spans["case"]).any()
     return [str(case) for case in took_turns.index[~took_turns]]
 

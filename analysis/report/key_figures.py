@@ -50,12 +50,10 @@ def make_key_figures(
             _saved(contrast, contest, labels, has_baseline),
             remarked(_improvement(contrast, contest, labels), contrast.comparison),
         ]
-    elif (
-        len(contest.peaks) == 1 and end_of(peak := as_lines(contest.peaks)[0], contest.scaling) != "one count"
-    ):
-        figures = [remarked(_at_largest(peak, contest, labels), peak)]
     else:
-        figures = []
+        curves = as_lines(contest.peaks)
+        is_single = len(curves) == 1 and end_of(curves[0], contest.scaling) != "one count"
+        figures = [remarked(_at_largest(curves[0], contest, labels), curves[0])] if is_single else []
     peaks = sorted(_peaks_to_show(contest, contrast), key=lambda peak: as_float(peak["peak_speedup"]))
     ends = [remarked(_scaling(peak, contest, labels), peak) for peak in peaks]
     others = others[: MOST_FIGURES - len(figures) - 1]

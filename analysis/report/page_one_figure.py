@@ -116,9 +116,9 @@ def _result(contest: Contest, labels: Labels) -> str:
         if len(contest.peaks) == 1:
             last = contest.scaling.nlargest(1, contest.unit)["speedup"].iloc[0]
             reached = f"{labels.speedup.capitalize()} {formats.number(last)} on {most}"
-        notes = {str(peak["note"]) for peak, _ in ends}
-        is_few = len(notes) == 1 and min(notes).startswith("fewer")
-        return f"{reached}: the peak is undecided{f' ({min(notes)})' if is_few else ''}"
+        note, *others = {str(peak["note"]) for peak, _ in ends}
+        because = f" ({note})" if note.startswith("fewer") and not others else ""
+        return f"{reached}: the peak is undecided{because}"
     return f"{labels.speedup.capitalize()} rises up to {most}, {contest.largest_count}"
 
 
