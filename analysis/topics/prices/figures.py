@@ -71,7 +71,7 @@ def _marks_in_words(offers: Iterable[pd.DataFrame]) -> str:
                 "switches and cables of a tree of switches."
             )
         if offer["nodes"].isna().all():
-            sentences["bands"] = " A band is a published price range for all numbers of nodes."
+            sentences["bands"] = " A band is a published price range whose source states no number of nodes."
         elif offer["price_per_node_low"].notna().any():
             sentences["bars"] = " A bar is the published price range at its number of nodes."
     return "".join(sentences.values())
