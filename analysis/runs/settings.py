@@ -16,6 +16,8 @@ DISTINGUISHABLE = 0.05
 """Largest Holm-adjusted p-value of distinguishable results at the first look."""
 SHORT_SECONDS_OF_USERS = 2.0
 """Time of a run of a user's input or command below which start-up matters; the user can choose the steps."""
+FEWEST_REPEATS = 3
+"""Default number of repeats of each rank of a trace; fewer repeats make a prediction only indicative."""
 SIZE_OF_USERS = "as_given"
 """Name of the only size of a case that Nodeworth makes from a user's input."""
 

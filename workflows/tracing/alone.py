@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.runs.settings import FEWEST_REPEATS
 from workflows.launch.emulation import usable_cores
 from workflows.tracing.lines import COMPUTING
 from workflows.tracing.raw import Raw, step_of
 
-FEWEST_REPEATS, MOST_REPEATS, REPEATS_SECONDS = 3, 27, 20.0
-"""Default number of repeats of each rank: the minimum, the maximum, and the time limit for more than the
-minimum.
+MOST_REPEATS, REPEATS_SECONDS = 27, 20.0
+"""Default maximum of the repeats of each rank, and the time limit for more than `FEWEST_REPEATS`.
 
 A burst is the computing between two MPI calls. All bursts of a rank are taken from its median repeat. The
 median of each burst over the repeats would hide the variation between bursts, for which other ranks wait. On

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.runs.settings import FEWEST_REPEATS
 from workflows.applications import application
 from workflows.domain import Case, InputError, Point
 from workflows.launch import provenance
 from workflows.launch.emulation import usable_cores
 from workflows.tracing.actions import replayable
-from workflows.tracing.alone import FEWEST_REPEATS, Alone
+from workflows.tracing.alone import Alone
 from workflows.tracing.profile import OPERATION_COLUMNS, PAIR_COLUMNS, profile
 from workflows.tracing.raw import Raw, step_amounts
 from workflows.tracing.recording import record

@@ -12,6 +12,7 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.network_words import size_text
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.frames import Line, as_float, is_missing
+from analysis.runs.settings import FEWEST_REPEATS
 from analysis.runs.side_tables import FACTORS, with_fewest_threads
 from analysis.topics.topic import Headline, Page
 
@@ -59,8 +60,6 @@ OPERATIONS = {
 """Names of operations between two ranks; collective calls keep their names."""
 _ENDS = {"recv", "irecv", "wait"}
 """Receiving operations. They are not counted, since the sending operations are counted (`OPERATIONS`)."""
-FEWEST_REPEATS = 3
-"""Number of repeats below which predictions are only indicative."""
 UNEVEN_PERCENT = 10
 """Difference between the steps of a trace, in percent, above which the report mentions the trace."""
 
