@@ -436,7 +436,7 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
         if not others & comparable:
             raise InputError(
                 f"{where}: {baseline!r} is {kinds[baseline]}, and the study compares it with no other "
-                "interconnect; add another of that kind, or declare compare_kinds"
+                "interconnect; add an interconnect of this kind, or declare compare_kinds"
             )
     check_kinds(study, set(kinds.values()))
 
