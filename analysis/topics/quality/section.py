@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.presentation import formats
-from analysis.presentation.blocks import Block, Section, bullets, section
+from analysis.presentation.blocks import Block, Section, bullets, on_screen, section
 from analysis.presentation.content import Content
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts, with_levels
@@ -126,4 +126,4 @@ def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
     def baseline(line: Line) -> str:
         return f"Over {labels.interconnect(line['baseline_interconnect'], side(line['kind'], 0))}"
 
-    return [line_table(caption, fields, shown.to_dict("records"), with_levels(wide, baseline))]
+    return [on_screen(line_table(caption, fields, shown.to_dict("records"), with_levels(wide, baseline)))]

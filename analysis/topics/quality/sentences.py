@@ -427,8 +427,8 @@ def precision_sentences(precision: pd.DataFrame, has_measured: bool = True) -> l
     ]
     if wide["blocks_wanted"].notna().any():
         sentences.append(
-            "The table below estimates how many blocks would narrow each interval to this width. The width "
-            "of an interval shrinks about as 1 / √blocks."
+            "Column blocks_wanted of tables/precision.csv estimates how many blocks would narrow each "
+            "interval to this width. The width of an interval shrinks about as 1 / √blocks."
         )
     if number := int((wide["blocks_wanted"] > MOST_TIMES * wide["blocks"]).sum()):
         sentences.append(

@@ -45,5 +45,5 @@ TOPIC = Topic(
     section=quality,
     headline=quality_headline,
     in_appendix=True,
-    on_screen={"table", "figure"},
+    on_screen={"figure"},
 )
