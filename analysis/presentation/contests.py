@@ -62,6 +62,12 @@ class Contest:
         """Write counts in the unit of the contest: ``4 processes``, ``4 and 8 nodes``."""
         return counts_of(self.unit, *counts)
 
+    def needed(self, equivalent: Line) -> str:
+        """Write an equivalent: ``8 nodes`` if they were run, ``about 9 nodes`` if not."""
+        count = whole_count(as_float(equivalent["equivalent_processes"]))
+        words = self.counted(count)
+        return words if self.has_run(equivalent["interconnect"], count) else f"about {words}"
+
     @property
     def largest_count(self) -> str:
         """Words for the largest count of `scaling`, in which the counts of `beyond` do not take part."""

@@ -144,7 +144,7 @@ def contrast_title(contrast: Contrast, contest: Contest, labels: Labels, where: 
     other, baseline = labels.compared(line), labels.baseline(line)
     if contrast.equivalent and contrast.saves:
         saving = contrast.equivalent
-        needed = contest.counted(whole_count(saving["equivalent_processes"]))
+        needed = contest.needed(saving)
         count = contest.counted(saving["baseline_processes"])
         text = f"{labels.compared(saving)} with {needed} matches {labels.baseline(saving)} with {count}"
     elif word:

@@ -101,7 +101,7 @@ def _result(contest: Contest, labels: Labels) -> str:
         return f"{named_or_counted(names)} {verb} scaling at {contest.counted(count)}"
     best = best_equivalent(contest)
     if best is not None and share_needed(best) < 1:
-        needed = contest.counted(whole_count(best["equivalent_processes"]))
+        needed = contest.needed(best)
         count = contest.counted(best["baseline_processes"])
         return f"{labels.compared(best)} with {needed} matches {labels.baseline(best)} with {count}"
     counts = contest.scaling[contest.unit]

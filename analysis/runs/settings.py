@@ -220,7 +220,7 @@ class SystemPrice(JsonPart, converters={"price_range": tuple}, optional={"price_
 @dataclass(frozen=True)
 class RunCosts(
     JsonPart,
-    converters={"prices": each(SystemPrice.of), "deadlines": tuple, "budgets": tuple},
+    converters={"prices": each(SystemPrice.of), "deadlines": tuple, "budgets": tuple, "cases": tuple},
     optional={"file"},
 ):
     """Prices of node hours, and the questions about the cost of a run.
@@ -234,6 +234,8 @@ class RunCosts(
         Costs of a run in the currency.
     file : str or None
         Price book.
+    cases : tuple of str
+        Cases with costs; empty for all cases.
     """
 
     currency: str
@@ -241,6 +243,11 @@ class RunCosts(
     deadlines: tuple[float, ...] = ()
     budgets: tuple[float, ...] = ()
     file: str | None = None
+    cases: tuple[str, ...] = ()
+
+    def covers(self, case: str) -> bool:
+        """Return whether a case has costs."""
+        return not self.cases or case in self.cases
 
 
 @dataclass(frozen=True)

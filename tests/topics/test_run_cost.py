@@ -86,6 +86,11 @@ def choices(tables, question, value=None):
 # --- LAMMPS on seven systems, by hand ---
 
 
+def test_only_the_cases_of_the_study_have_costs():
+    assert "run_costs" in reax(cases=("reax",))
+    assert "run_costs" not in reax(cases=("duct",))
+
+
 def test_time_and_cost_of_every_system_and_number_of_nodes():
     costs = reax()["run_costs"].set_index(["interconnect", "nodes"])
     worked = {(name, nodes): pair for name, points in REAX.items() for nodes, pair in points.items()}

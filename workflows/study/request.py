@@ -79,6 +79,7 @@ def check_names(
         "proposal.interconnect": ("interconnect", [shown] if shown else (), interconnects),
         "baselines": ("interconnect", study.baselines, interconnects),
         "systems": ("interconnect", study.for_analysis.get("systems", ()), interconnects),
+        "run_costs.cases": ("case", study.run_costs.get("cases", ()), cases),
         "run_costs.prices": (
             "interconnect or site",
             study.run_costs.get("prices", ()),
@@ -167,7 +168,7 @@ def _run_costs(study: Study, folder: Path) -> RunCosts | None:
         except ValueError as error:
             raise InputError(f"{where}.prices.{name}.{error}") from None
     deadlines, budgets = tuple(section["deadlines"]), tuple(section["budgets"])
-    return RunCosts(currency, prices, deadlines, budgets, file)
+    return RunCosts(currency, prices, deadlines, budgets, file, tuple(section["cases"]))
 
 
 def _book_prices(

@@ -171,7 +171,7 @@ def _systems_by_case(context: Context, asked: RunCosts) -> dict[str, list[System
     systems: dict[str, list[System]] = {}
     for site, runs in runs_by_site(context.runs):
         curves = CurveSet(runs, context.settings) if site else context.curves
-        for curve in (curve for of_case in curves.cases for curve in of_case):
+        for curve in (curve for of_case in curves.cases for curve in of_case if asked.covers(curve.case)):
             price = asked.prices.get(curve.interconnect) or asked.prices.get(site)
             if price and (system := system_of(curve, price, site, cores)):
                 systems.setdefault(curve.case, []).append(system)
