@@ -54,7 +54,13 @@ wildcard_constraints:
 
 rule all:
     input:
-        multiext("<results>/report", ".pdf", ".html"),
+        # Files that an interrupted rule has removed are made again although the report is there.
+        multiext("<results>/runs", ".csv", ".parquet"),
+        multiext("<results>/facts", ".json"),
+        collect(
+            "<results>/{folder}", folder=["details", "published", "tables", "figures"]
+        ),
+        multiext("<results>/report", ".pdf", ".html", ".json"),
         multiext("<results>/proposal", ".pdf", ".tex", ".docx"),
 
 

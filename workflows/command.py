@@ -131,6 +131,9 @@ def run_study(
 
     The study is the first word. An option of Snakemake and its values come after it.
     """
+    for option, value in (("--case", case), ("--command", command), ("--name", name), ("--results", results)):
+        if value is not None and value.startswith("--"):
+            raise InputError(f"{option}: its value is missing before {value}")
     _check_again(again, words)
     if interconnects and (case is not None or command is not None):
         option = "--command" if case is None else "--case"
@@ -229,6 +232,9 @@ def main(words: list[str]) -> None:
     KeyboardInterrupt
         The user pressed Ctrl-C.
     """
+    for word in words:
+        if f"-{word}" in {option for parameter in run_study.params for option in parameter.opts}:
+            raise InputError(f"run-study: {word}: no such option, did you mean '-{word}'?")
     if "--" in words:  # click removes the first: Snakemake needs it before the files to make
         place = words.index("--")
         words = [*words[:place], "--", *words[place:]]
@@ -331,6 +337,8 @@ def _print_changes(study: Mapping[str, Any], file: Path) -> None:
     changed = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
     if "steps" not in now and "steps" in changed:
         changed.remove("steps")  # the case keeps its number of steps
+    if "ignore" in changed:
+        changed.remove("ignore")  # not typed by the user, but chosen from the files of the folder
     values = [f"{key}: {json.dumps(before[key])}" if key in before else f"no {key}" for key in changed]
     if values:
         print(f"{file}: replaced; it stated {', '.join(values)}", file=sys.stderr)
@@ -515,4 +523,6 @@ def study_file(name: str, here: Path) -> Path:
         raise InputError(f"{name}: is no study file; study files end in .yaml")
     shipped = sorted(file.stem for file in STUDIES.glob("*.yaml"))
     likely = nearest(name, [*shipped, *(file.name for file in here.glob("*.yaml"))])
+    if (here / f"{name}.yaml").exists():
+        likely = f", did you mean '{name}.yaml'?"
     raise InputError(f"{name}: no such study file{likely}; studies: {', '.join(shipped)}")

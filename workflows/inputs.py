@@ -281,8 +281,12 @@ def _explain(error: jsonschema.ValidationError) -> str:
             path = dotted([*error.absolute_path, missing])
             return f"{path}: missing" + (f" ({_joined(description).rstrip('.')})" if description else "")
         case "type":
-            quotes = "; put it in quotes" if isinstance(value, date) else ""  # YAML has dates, JSON has none
-            return f"{at}{_show(value)} is not {_types(allowed)}{quotes}"
+            hint = "; put it in quotes" if isinstance(value, date) else ""  # YAML has dates, JSON has none
+            if allowed == "array" and isinstance(value, str | int | float):
+                hint = f"; write [{value}]"
+            return f"{at}{_show(value)} is not {_types(allowed)}{hint}"
+        case "pattern" if "examples" in schema:
+            return f"{at}{_show(value)} does not match {allowed}; an example: {schema['examples'][0]}"
         case "enum":
             texts = [str(name) for name in allowed]
             return f"{at}no {_show(value)} here{nearest(str(value), texts)}; allowed: {', '.join(texts)}"
@@ -291,7 +295,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
         case "format":
             if allowed == WITH_GROUP and error.cause is None:
                 return f"{at}{_show(value)} has no group ( ); put the value in parentheses: (\\S+)"
-            return f"{at}{_show(value)} is no regular expression"
+            return f"{at}'{value}' is no regular expression: {error.cause}"
         case limit if limit in _BEYOND:
             return f"{at}{_show(value)} {_BEYOND[limit]} {allowed}"
         case "uniqueItems":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -171,7 +172,11 @@ def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source
     if guess is None and column in UNITS:
         guess = _only_variable(column, records, source)
     if guess is None and column in REQUIRED:
-        message = f"no variable holds it (found: {_listed(names)}): name one in a mapping"
+        near = difflib.get_close_matches(column, names, n=1)
+        hint = f", but {near[0]!r} is similar" if near else ""
+        message = (
+            f"no variable holds it{hint} (found: {_listed(names)}): rename one, or name one in a mapping"
+        )
         raise TableError(message, source, column=column)
     return None if guess is None else Field((guess,))
 

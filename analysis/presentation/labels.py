@@ -180,8 +180,7 @@ class Labels:
             if len(coverages) and coverages.min() < self.facts.settings.level - 0.005:
                 least = exact(round(100 * coverages.min(), 1))
                 sentences.append(
-                    "Intervals of comparisons with few runs have a lower confidence, but at least "
-                    f"{least}{THIN}%"
+                    f"For comparisons with few runs, the nominal confidence is lower, down to {least}{THIN}%"
                 )
         if any("simulated" in kind for kind in kinds):
             sentences.append(f"Simulated values have {BAND} instead")

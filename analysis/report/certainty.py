@@ -32,7 +32,7 @@ from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
 from analysis.runs.runs import DISTURBED_CORES
-from analysis.topics.improvement.sentences import ONE_FIRST, WITHHELD, none_compared
+from analysis.topics.improvement.sentences import WITHHELD, none_compared
 from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed, count_drifting
 
 ORIGINS = {
@@ -153,7 +153,7 @@ def how_sure_in_short(
     text += f". {_count_decided(comparisons)}"
     if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
         cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")
-        why = ONE_FIRST.replace("interconnect", labels.noun)
+        why = f"all runs of one {labels.noun} came before all runs of the other {labels.noun}"
         are_undecided = f"{'is' if len(inseparable) == 1 else 'are'} undecided, because {why}"
         text += f". In {cases}, {counted(len(inseparable), 'comparison')} {are_undecided}"
     text += f". {_name_baselines(comparisons, labels)}"
@@ -242,8 +242,9 @@ def _unknown_turns(comparisons: Sequence[Line], valid: pd.DataFrame, labels: Lab
     text = f"The data{of_cases} do not show whether the runs of the {labels.noun}s alternated. "
     if dated := _cases_without_turns(valid):
         text += (
-            f"In {named_or_counted(map(labels.case, dated), 'case')}, the {labels.noun}s ran one after the "
-            "other. The other runs therefore probably did not alternate. "
+            f"In {named_or_counted(map(labels.case, dated), 'case')}, at each count, all runs of one "
+            f"{labels.noun} came before all runs of the next. The other runs therefore probably did not "
+            "alternate. "
         )
     return (
         f"{text}If the runs did not alternate, the systems may have changed between the runs. Such changes "

@@ -11,8 +11,9 @@ import pandera.pandas as pa
 from analysis.curves.curve_comparison import Pair, names_of_pair
 from analysis.curves.curves import Curve
 from analysis.curves.equivalence import equivalents_of, targets_of
+from analysis.curves.outcomes import outcome
 from analysis.presentation import formats
-from analysis.presentation.blocks import Block, Section, section
+from analysis.presentation.blocks import Block, Section, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest, count_interconnects, direction, nodes_of, whole_count
 from analysis.presentation.formats import MISSING, counted
@@ -134,7 +135,14 @@ def equivalents_section(content: Content) -> Section | None:
     equivalent, labels = content.tables["node_equivalent"], content.labels
     if equivalent.empty:
         return None
-    return section("equivalents", "Node equivalents", [equivalent_table(equivalent, labels)])
+    table = equivalent_table(equivalent, labels)
+    if content.tables["improvement"]["verdict"].map(outcome).eq("not distinguishable").any():
+        text = (
+            "The table also has equivalents of undecided comparisons. They follow from median times. Their "
+            "intervals assume independent runs."
+        )
+        return section("equivalents", "Node equivalents", [paragraph(text), table])
+    return section("equivalents", "Node equivalents", [table])
 
 
 def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
@@ -250,7 +258,7 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     baseline = {**line, "interconnect": line["baseline_interconnect"], "kind": side(line["kind"], 0)}
     baseline_rows = rows_like(contest.scaling, baseline, curve)
     rows = rows_like(contest.scaling, {**line, "kind": side(line["kind"], 1)}, curve)
-    needed = _with_nodes(whole_count(line["equivalent_processes"]), rows)
+    needed = _needed(line, rows)
     matched = _with_nodes(int(line["baseline_processes"]), baseline_rows)
     saved = _saved(line, baseline_rows, rows)
     unit = "Processes" if saved.endswith(NO_NODE) else "Nodes"
@@ -270,12 +278,19 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     if not attained:
         return text
     smaller = f"{labels.baseline(line)} with {counts_of(contest.unit, nearly[contest.unit])}"
-    needed = _with_nodes(whole_count(attained[0]["equivalent_processes"]), rows)
+    needed = _needed(attained[0], rows)
     return (
         f"{text}. The {labels.speedup} of {smaller} is only {less} below the highest {labels.speedup} of "
         f"{labels.baseline(line)}. {labels.compared(line)} with {needed} is as fast as {smaller} and saves "
         f"{_saved(attained[0], baseline_rows, rows)}"
     )
+
+
+def _needed(line: Line, rows: pd.DataFrame) -> str:
+    """Write the equivalent of a row, ``about`` it if no run of the curve in `rows` has this count."""
+    count = whole_count(line["equivalent_processes"])
+    about = "" if rows[unit_of(rows)].eq(count).any() else "about "
+    return f"{about}{_with_nodes(count, rows)}"
 
 
 def _with_nodes(count: int, rows: pd.DataFrame) -> str:

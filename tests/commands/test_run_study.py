@@ -45,6 +45,10 @@ from workflows.study.study import read_study
         (["--again"], "run-study: Option '--again' requires an argument."),
         (["--compare", "results/before"], "run-study: Option '--compare' requires 2 arguments."),
         (["--frobnicate"], "run-study: unrecognized arguments: --frobnicate"),
+        (["--case", "--dry-run"], "--case: its value is missing before --dry-run"),
+        (["--command", "--dry-run"], "--command: its value is missing before --dry-run"),
+        (["-case", "cavity"], "run-study: -case: no such option, did you mean '--case'?"),
+        (["mine"], "mine: no such study file, did you mean 'mine.yaml'?; studies: "),
         (["--cores", "x"], "run-study: Error parsing number of cores"),
         (["--again", "failed", "smoke", "--config", "blocks"], "run-study: Invalid config definition: "),
         (
@@ -275,10 +279,16 @@ def test_a_target_that_no_rule_makes_is_one_line(tmp_path):
     (tmp_path / "mine.yaml").write_text("name: mine\nimport: [runs.csv]\n")
     done = ran(ROOT / "run-study", "mine.yaml", "results/mine/reprt.pdf", cwd=tmp_path)
     last = done.stderr.splitlines()[-1]
-    start = (
-        "nodeworth: no rule makes 'results/mine/reprt.pdf', did you mean 'results/mine/report.pdf'?; known: "
-    )
-    assert last.startswith(f"{start}results/mine/bandwidth.json, ") and "Exception" not in done.stderr
+    start = "nodeworth: no rule makes 'results/mine/reprt.pdf', did you mean 'results/mine/report.pdf'?; rules: all, "
+    assert last.startswith(start) and "; files: results/mine/bandwidth.json, " in last
+    assert "Exception" not in done.stderr
+
+
+def test_a_misspelt_rule_gets_a_suggestion(tmp_path):
+    (tmp_path / "runs.csv").write_text("case,interconnect,processes,seconds\nlid,ethernet,1,2\n")
+    (tmp_path / "mine.yaml").write_text("name: mine\nimport: [runs.csv]\n")
+    done = ran(ROOT / "run-study", "mine.yaml", "--forcerun", "analyze", cwd=tmp_path)
+    assert "no rule makes 'analyze', did you mean 'analyse'?" in done.stderr.splitlines()[-1]
 
 
 def test_ctrl_c_during_imports_prints_one_line(tmp_path):
@@ -335,8 +345,13 @@ def run_python(code, *folders):
 
 def test_a_script_that_is_interrupted_at_its_start_prints_no_traceback():
     """The scripts of Snakemake begin with imports, which no handler of Nodeworth covers."""
-    done = run_python("raise KeyboardInterrupt")
-    assert done.returncode != 0 and done.stderr == ""
+    during_import = "try:\n    raise KeyboardInterrupt\nexcept KeyboardInterrupt as error:\n    raise ImportError from error"
+    in_destructor = (
+        "class A:\n    def __del__(self):\n        raise KeyboardInterrupt\nA()\nraise KeyboardInterrupt"
+    )
+    for code in ("raise KeyboardInterrupt", during_import, in_destructor):
+        done = run_python(code)
+        assert done.returncode != 0 and done.stderr == ""
     assert "ValueError: wrong" in run_python("raise ValueError('wrong')").stderr
 
 

@@ -184,7 +184,7 @@ def turns(tmp_path_factory):
 
 SEPARATE = ["after_paired", "before_paired", "after", "numbered"]
 INSEPARABLE = "time and interconnect cannot be separated"
-ONE_FIRST = "all runs of one interconnect came before all runs of the other interconnect"
+ONE_FIRST = "all runs of one came before all runs of the other"
 
 
 def test_runs_one_after_the_other_have_no_verdict(turns):

@@ -47,10 +47,10 @@ def test_systems_are_compared_by_nodes(study_folder):
     assert "Nodes, interconnects or software may explain differences in speed" in report
     # Two points of six runs cannot show whether runs are independent, so Nodeworth assumes a correlation.
     assert (
-        "Comparisons of LAMMPS (100 steps) and their intervals assume that successive runs were at most moderately "
-        in report
+        "Comparisons of LAMMPS (loop of 100 steps) and their intervals assume that successive runs were at "
+        "most moderately " in report
     )
-    assert "Peaks of LAMMPS (100 steps) and all other intervals assume independent runs" in report
+    assert "Peaks of LAMMPS (loop of 100 steps) and all other intervals assume independent runs" in report
     assert "times as many blocks" not in report  # the intervals would narrow faster than 1 / sqrt(n)
     assert "count as 2.1 or more independent runs" in report
     assert "Chance may explain the difference, and so may correlated runs" in report
@@ -64,11 +64,14 @@ def test_systems_are_compared_by_nodes(study_folder):
         "In MiniFE (conjugate gradients only), 1 comparison is undecided, because all runs of one" in report
     )
     # MiniFE has no verdict, so the sentence is about LAMMPS.
-    assert "The imported data of LAMMPS (100 steps) have no start times" in report
-    assert "The data of LAMMPS (100 steps) do not show whether the runs of the systems alternated" in report
+    assert "The imported data of LAMMPS (loop of 100 steps) have no start times" in report
     assert (
-        "In MiniFE (conjugate gradients only), the systems ran one after the other. The other runs therefore "
-        "probably did not alternate" in report
+        "The data of LAMMPS (loop of 100 steps) do not show whether the runs of the systems alternated"
+        in report
+    )
+    assert (
+        "In MiniFE (conjugate gradients only), at each count, all runs of one system came before all runs of "
+        "the next. The other runs therefore probably did not alternate" in report
     )
     assert "have start times" not in report
     assert "4 speedup curves are highest at their smallest counts with valid runs" in report

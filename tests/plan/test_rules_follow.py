@@ -243,6 +243,17 @@ def test_a_rule_declares_its_inputs(finished, name):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["tables", "runs.csv", "figures"])
+def test_what_an_interrupted_rule_removed_is_made_again(finished, name):
+    path = finished / f"{RESULTS}/{name}"
+    aside = path.rename(finished / "aside")
+    try:
+        assert "report" in planned(finished)
+    finally:
+        aside.rename(path)
+
+
+@pytest.mark.slow
 def test_a_request_that_was_killed_is_measured_by_the_next_command(finished):
     """After SIGTERM, the list of records is gone, and the request is newer than the tables."""
     records, request = (finished / f"{RESULTS}/{name}" for name in ("records.txt", "again.jsonl"))

@@ -292,6 +292,14 @@ def test_a_case_that_cannot_run_is_refused_in_one_line(tutorial, adopt, spoil, l
     assert line in refusal(InputError, adopt, folder, run_here=False)
 
 
+def test_an_end_time_without_steps_needs_a_number_of_steps(tutorial, adopt):
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    edit(folder / "system/controlDict", "0.5;", "0;")
+    line = refusal(InputError, adopt, folder, steps=None, run_here=False)
+    assert "states no number of steps, or too few to be timed; state it with --steps" in line
+    adopt(folder, run_here=False)
+
+
 def test_a_solver_that_is_not_installed_is_named_before_the_mesh_is_made(tutorial, adopt):
     folder = tutorial("incompressible/icoFoam/cavity/cavity")
     edit(folder / "system/controlDict", "icoFoam;", "icoFaom;")

@@ -34,7 +34,7 @@ WRONG = [
     ),
     (
         "logs: 'runs/*.out', read: {seconds: 'took (\\S+'}",
-        "read.seconds: 'took (\\\\S+' is no regular expression",
+        "read.seconds: 'took (\\S+' is no regular expression",
     ),
     (
         "logs: 'runs/*.out', read: {seconds: {pattern: '(1)', unit: days}}",

@@ -67,7 +67,7 @@ def test_overrides_inside_lists_and_sections_have_their_types(tmp_path):
         ("processes:", "proceses:", "proceses: unknown key, did you mean 'processes'?"),
         ("[1, 2]", "[0, 2]", "processes[0]: 0 is too small; at least 1"),
         ("[1, 2]", "[2, 2]", "processes: 2 is there twice; each only once"),
-        ("[1, 2]", "2", "processes: 2 is not a list"),
+        ("[1, 2]", "2", "processes: 2 is not a list; write [2]"),
         ("[1, 2]", "[two]", "processes[0]: 'two' is not a whole number"),
         ("[cavity]", "[cavity, cavity]", "cases: 'cavity' is there twice; each only once"),
         ("name: mine", "name: ../mine", "name: '../mine' does not match"),

@@ -352,20 +352,21 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
         "USD. swift" in text
     )
     assert (
-        "swift has the cheapest run in at most 15 s. This run needs 3 nodes and costs 0.0333 [0.0222, 0.0444] USD. "
-        "Its median time is 13.3 [13.3, 13.3] s." in text
+        "swift has the cheapest run with a median time of at most 15 s. This run needs 3 nodes and costs 0.0333 "
+        "[0.0222, 0.0444] USD. Its median time is 13.3 [13.3, 13.3] s." in text
     )
     assert "The other system exceeds 15 s at every measured number of nodes." in text
     assert "No run takes at most 1 s within the measured ranges of nodes." in text
-    assert "swift has the fastest run for at most 0.04 USD. This run uses 5 nodes" in text
+    assert "swift has the fastest run with a median cost of at most 0.04 USD. This run uses 5 nodes" in text
     prices, asked, others = blocks(made, "table")
     assert cells(prices)[1][:2] == ["swift", "3.00 [2.00, 4.00]"]
-    assert asked["groups"][0]["title"] == "In at most 15\u202fs"
+    assert asked["groups"][0]["title"] == "Median time of at most 15\u202fs"
     assert not others["printed"] and len(cells(others)) == 4
     page = Page(content, find_contests(content.tables, []))
     (first,) = headline(page).sentences
     assert plain(first).startswith(
-        "Cost of a run of duct: swift has the cheapest run in at most 15 s. This run needs 3 nodes and costs "
+        "Cost of a run of duct: swift has the cheapest run with a median time of at most 15 s. This run needs 3 "
+        "nodes and costs "
     )
 
 
@@ -497,5 +498,5 @@ def test_an_answer_names_its_only_count_and_an_overlap_with_the_second():
     text = sentences_of(run_cost_section(report(runs, RANGED, deadlines=(20.0, 12.0))))
     assert "The second cheapest system is swift." in text
     assert "The intervals of the two costs overlap, so" in text
-    assert "swift has the cheapest run in at most 12 s." in text
+    assert "swift has the cheapest run with a median time of at most 12 s." in text
     assert "but swift has valid runs only on 4 nodes." in text and "on more than 4 nodes" not in text

@@ -33,7 +33,7 @@ _DERIVED = re.compile(r"(nut|mut|alphat|nuSgs|muSgs|alphaSgs)(\..+)?")
 _CELL_SECONDS, _CELL_MB = 3e-6, 0.002
 """Rough estimates until a trial run has been made: seconds per cell and step, and MB per cell."""
 _LEAST_STEPS, _STEPS = 3, 100
-"""Smallest number of steps that can be timed, and the number of steps if the end time gives fewer."""
+"""Smallest number of steps that can be timed, and a number of steps for estimates."""
 _NOTHING = 1e-12
 """Average up to which a field counts as zero if it is zero in the serial run."""
 _ESTIMATED_CELLS = 100_000
@@ -79,8 +79,8 @@ class FoamCase:
         Start time of the run, as the name of the folder with the fields at this time.
     step : float
         Length of a time step.
-    steps : int
-        Number of steps up to the end time.
+    steps : int or None
+        Number of steps up to the end time; None if they are missing or too few to be timed.
     fields : list of str
         Names of the fields at the start time.
     chaotic : bool
@@ -96,7 +96,7 @@ class FoamCase:
     solver: str
     start: str
     step: float
-    steps: int
+    steps: int | None
     fields: list[str]
     chaotic: bool
     mesh: list[str]
@@ -106,7 +106,7 @@ class FoamCase:
     @property
     def serial_seconds(self) -> float:
         """Estimated time of a serial run, seconds."""
-        return (self.cells or _ESTIMATED_CELLS) * self.steps * _CELL_SECONDS
+        return (self.cells or _ESTIMATED_CELLS) * (self.steps or _STEPS) * _CELL_SECONDS
 
     @property
     def memory_MB(self) -> float:  # noqa: N802
@@ -153,7 +153,7 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
     start, step = _start(source, control), _number(control, "deltaT", where)
     if step <= 0:
         raise InputError(f"{where}: deltaT: {step:g} is too small; must be above 0")
-    steps = _STEPS
+    steps = 0
     if "endTime" in control:
         steps = round((_number(control, "endTime", where) - float(start)) / step)
     script = source / SCRIPT
@@ -169,7 +169,7 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
         solver=solver,
         start=start,
         step=step,
-        steps=steps if steps >= _LEAST_STEPS else _STEPS,
+        steps=steps if steps >= _LEAST_STEPS else None,
         fields=fields,
         chaotic=chaotic,
         mesh=mesh,

@@ -55,8 +55,10 @@ def refused_target(message: str) -> str | None:
         return None
     rules = [rule for run in _runs for rule in run.workflow.rules]
     outputs = sorted({text for rule in rules for text in map(str, rule.output) if "{" not in text})
+    names = [rule.name for rule in rules]
     return (
-        f"nodeworth: no rule makes {refused[1]!r}{nearest(refused[1], outputs)}; known: {', '.join(outputs)}"
+        f"nodeworth: no rule makes {refused[1]!r}{nearest(refused[1], [*names, *outputs])}; "
+        f"rules: {', '.join(names)}; files: {', '.join(outputs)}"
     )
 
 

@@ -155,6 +155,11 @@ def _complete(
         adopted = app.adopt(given.path, copy, given.run_scripts, run_here)
     if given.steps and adopted.steps_key is None:
         raise InputError(f"{where}: remove steps: this input has no number of steps")
+    if adopted.steps_key and not (steps or adopted.steps):
+        raise InputError(
+            f"{where}: the input states no number of steps, or too few to be timed; state it with --steps, "
+            "or with steps in the study"
+        )
     seconds, memory = adopted.serial_seconds, adopted.memory_MB
     _write_case(name, given, copy, adopted, steps or adopted.steps, seconds, memory)
     if run_here:

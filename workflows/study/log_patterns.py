@@ -67,7 +67,7 @@ def log_pattern(name: str, stated: Any, where: str) -> LogPattern:
         try:
             expressions.append(re.compile(text, re.M))
         except re.error as error:
-            raise InputError(f"{where}.{name}: {text!r} is no regular expression: {error}") from None
+            raise InputError(f"{where}.{name}: '{text}' is no regular expression: {error}") from None
         if not expressions[-1].groups and name != COMPLETE:
             raise InputError(f"{where}.{name}: {text!r} has no group; put the value in parentheses: (\\S+)")
     unit = entry.get("unit")

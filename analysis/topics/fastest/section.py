@@ -29,9 +29,9 @@ def fastest_section(content: Content) -> Section | None:
     blocks: list[Block] = []
     if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
         text = (
-            "In some comparisons, all runs of one interconnect came before all runs of the other "
-            "interconnect. In these comparisons, changes over time may make the slower interconnect appear "
-            "faster."
+            f"In some comparisons, all runs of one {labels.noun} came before all runs of the other "
+            f"{labels.noun}. In these comparisons, changes over time may make the slower {labels.noun} "
+            "appear faster."
         )
         blocks.append(bullets([text]))
     blocks.append(winners_table(won, labels, has_several(content.tables["scaling"]["n"])))
@@ -39,7 +39,7 @@ def fastest_section(content: Content) -> Section | None:
     figures = figures[figures.index.isin(content.runs["interconnect"])]
     if len(figures):
         blocks.append(_figures_table(figures, labels))
-    return section("fastest", "The fastest interconnect at each count", blocks)
+    return section("fastest", f"The fastest {labels.noun} at each count, by median time", blocks)
 
 
 def network_answer(content: Content, case: str) -> list[str]:

@@ -60,7 +60,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         f"number in column “{units.capitalize()}”. Runs on one process do not count."
     )
     if improvement["improvement_low"].notna().any():
-        caption += f" Brackets contain {labels.intervals(improvement)}."
+        caption += f" Brackets contain {labels.intervals(improvement, comparisons=improvement)}."
     if improvement["p_adjusted"].notna().any():
         caption += " p is the p-value after Holm's correction."
         if any(map(allows_for_correlation, as_lines(improvement))):

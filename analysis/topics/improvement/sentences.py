@@ -39,7 +39,7 @@ from analysis.topics.topic import Headline, Page
 
 ROUNDED = "the difference lies within the rounding of the times"
 DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, so a verdict needs {MANY} runs per point or a column block"
-ONE_FIRST = "all runs of one interconnect came before all runs of the other interconnect"
+ONE_FIRST = "all runs of one came before all runs of the other"
 WITHHELD = {INSEPARABLE: ONE_FIRST, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
 """Reasons for verdicts that replace a direction."""
 SAME_NODES = (
@@ -87,7 +87,12 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             sentence = f"It is undecided whether {' or '.join(names)} is faster."
             sentence += f" The estimated speed of {other} differs by {percent} from the speed of {baseline}."
             if line["best_low"] * line["best_high"] > 0:
-                correlated = ", and so may correlated runs" if allows_for_correlation(line) else ""
+                correlated = ""
+                if allows_for_correlation(line):
+                    correlated = (
+                        ", and so may correlated runs. The node equivalents of these "
+                        f"{labels.noun}s do not allow for correlated runs"
+                    )
                 sentence += (
                     " The interval excludes 0, but the p-value after Holm's correction for several tests is "
                     f"too large for a verdict. Chance may explain the difference{correlated}."

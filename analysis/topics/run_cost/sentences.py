@@ -25,7 +25,7 @@ MEASURED_RANGE = (
 )
 """Range of an answer: nobody knows whether a system is cheaper or faster on numbers outside its range."""
 
-EXCLUDED = "All costs cover only the recorded time of a run, not the start-up of the nodes."
+EXCLUDED = "All costs cover only the recorded time of a run, not the start-up of its nodes and its job."
 
 
 def by_question(choices: pd.DataFrame) -> Iterator[Sequence[Line]]:
@@ -39,9 +39,9 @@ def by_question(choices: pd.DataFrame) -> Iterator[Sequence[Line]]:
 def question_title(line: Line, labels: Labels) -> str:
     """Write the question of a row of ``run_choices``."""
     if line["question"] == DEADLINE:
-        return f"In at most {formats.exact(line['value'])}{formats.THIN}s"
+        return f"Median time of at most {formats.exact(line['value'])}{formats.THIN}s"
     if line["question"] == BUDGET:
-        return f"For at most {formats.exact(line['value'])}{SPACE}{line['currency']} per run"
+        return f"Median cost of at most {formats.exact(line['value'])}{SPACE}{line['currency']}"
     system = labels.interconnect(line["of_system"])
     if line["question"] == SAME_SPEED:
         return f"As fast as {system} on its fastest number of nodes ({formats.seconds(line['value'])})"
@@ -57,16 +57,23 @@ def extremes(costs: pd.DataFrame, labels: Labels) -> list[str]:
                 rows.sort_values([name, other], kind="stable").iloc[0].to_dict()
                 for name, other in (("cost", "seconds"), ("seconds", "cost"))
             )
+            nodes = rows.loc[rows["interconnect"] == cheapest["interconnect"], "nodes"]
+            fewest = ""
+            if cheapest["nodes"] == nodes.min() < nodes.max():
+                fewest = (
+                    f" A smaller number of nodes may be cheaper, but {labels.curve(cheapest)} has no valid "
+                )
+                fewest += f"run on fewer than {_nodes(cheapest)}."
             text = f"{labels.case(case)}: {on_nodes(cheapest, labels)} has the lowest median cost"
             if (cheapest["interconnect"], cheapest["nodes"]) == (fastest["interconnect"], fastest["nodes"]):
-                sentences.append(f"{text} and the shortest median time. {_run(cheapest)}.")
+                sentences.append(f"{text} and the shortest median time. {_run(cheapest)}.{fewest}")
                 continue
             nodes = rows.loc[rows["interconnect"] == fastest["interconnect"], "nodes"]
             last = (
                 _end_of_runs(fastest, labels, nodes.nunique() == 1) if fastest["nodes"] == nodes.max() else ""
             )
             rival = f"{on_nodes(fastest, labels)} has the shortest median time. {_run(fastest)}."
-            sentences.append(f"{text}. {_run(cheapest)}. {rival}{last}")
+            sentences.append(f"{text}. {_run(cheapest)}.{fewest} {rival}{last}")
     return sentences
 
 
@@ -108,8 +115,9 @@ def answer(lines: Sequence[Line], labels: Labels) -> str:
         verb = "takes" if in_time else "costs"
         return f"No run {verb} at most {limit} within the measured ranges of nodes."
     rank = "cheapest" if in_time else "fastest"
-    within = "in" if in_time else "for"
-    text = f"{labels.curve(best)} has the {rank} run {within} at most {limit}. This run {_detail(best)}."
+    quantity = "time" if in_time else "cost"
+    text = f"{labels.curve(best)} has the {rank} run with a median {quantity} of at most {limit}. "
+    text += f"This run {_detail(best)}."
     if best["note"] in (LAST, ONLY):
         text += _end_of_runs(best, labels, best["note"] == ONLY)
     reached = [line for line in others if not is_missing(line["seconds"])]
@@ -209,8 +217,9 @@ def same_speed(lines: Sequence[Line], labels: Labels, measured: pd.DataFrame) ->
         difference += ", estimated from a single run"
     cheapest = f"{on_nodes(best, labels)}{', by interpolation' if of_best.empty else ''}"
     return (
-        f"{labels.curve(own)} is fastest on {_nodes(own)}. A run there {_time_and_cost(own)}. The cheapest "
-        f"run of at least this speed is with {cheapest}. It {_time_and_cost(best)}. {difference}."
+        f"{labels.curve(own)} has its shortest median time on {_nodes(own)}. A run there "
+        f"{_time_and_cost(own)}. The cheapest run of at least this speed is with {cheapest}. It "
+        f"{_time_and_cost(best)}. {difference}."
     )
 
 

@@ -60,6 +60,7 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels, has_blocks: bo
         return labels.curve(line, several_levels)
 
     rate_field, rate_note = _rates(scaling)
+    has_whole_runs = bool(scaling["kind"].ne("published").any())  # published times may cover a part of a run
     fields = [
         numbers("Processes", formats.whole, "processes"),
         numbers("Cores", formats.whole, "cores"),
@@ -74,13 +75,14 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels, has_blocks: bo
             if labels.weak
             else [numbers("Serial fraction", _unless_serial(1), "serial", "serial_fraction")]
         ),
-        numbers("Runs/day", formats.number, "runs_per_day"),
+        *([numbers("Runs/day", formats.number, "runs_per_day")] if has_whole_runs else []),
         *rate_field,
     ]
     serial = scaling[scaling["serial"]].drop_duplicates(["site", "seconds"]).assign(interconnect=None)
     points = labels.lines(scaling[~scaling["serial"]], "oversubscription", "interconnect", "processes")
     caption = f"{labels.case(case)}: {_contents(scaling, labels)}{rate_note}"
-    caption += " Column “Runs/day” is 86,400 s divided by this time, without start-up."
+    if has_whole_runs:
+        caption += " Column “Runs/day” is 86,400 s divided by this time, without start-up."
     return line_table(caption, fields, [*as_lines(serial), *points], title, case)
 
 
