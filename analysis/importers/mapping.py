@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 from collections.abc import Mapping as Entries
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -186,3 +188,10 @@ def _renamed(value: object, source: str, column: str) -> dict[str, str]:
     if not isinstance(value, Entries) or not all(isinstance(name, str) for name in value.values()):
         raise TableError("must give a name for each value of the file", source, f"key '{column}.names'")
     return {str(old): new for old, new in value.items()}
+
+
+def misspelt(unused: Iterable[str], missing: Iterable[str]) -> list[str]:
+    """Return a line for each unused name of a file that is similar to the name of a missing column."""
+    columns = list(missing)
+    near = {name: difflib.get_close_matches(name, columns, n=1, cutoff=0.75) for name in sorted(unused)}
+    return [f"{name!r} is not used (similar to column {close[0]!r})" for name, close in near.items() if close]

@@ -12,13 +12,13 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.importers.importer import Importer
-from analysis.importers.mapping import Mapping
+from analysis.importers.mapping import Mapping, misspelt
 from analysis.importers.results import CURVES, Import, write_table
 from analysis.importers.transports import TRANSPORTS
 from analysis.runs.buses import PATTERN
 from analysis.runs.columns import described, with_descriptions
 from analysis.runs.files import read_listing
-from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError, read_runs
+from analysis.runs.runs import COUNT, NAME, REQUIRED, RUNS, TableError, read_runs
 
 _POSITIVE = pa.Check.gt(0, error="must be above 0")
 _NAMED = pa.Column(str, NAME)
@@ -324,7 +324,10 @@ def _equal_rows(text: str) -> list[str]:
 
 
 def _read_runs_table(path: Path, text: str, mapping: Mapping) -> Import:
-    return Import(runs=read_runs(path, mapping.settings), remarks=_equal_rows(text))
+    header = next(csv.reader(io.StringIO(text, newline="")), [])
+    unused = {*header} - {*RUNS.columns, *mapping.settings}
+    remarks = [*misspelt(unused, RUNS.columns.keys() - {*header}), *_equal_rows(text)]
+    return Import(runs=read_runs(path, mapping.settings), remarks=remarks)
 
 
 RUNS_TABLE = _importer("runs", _read_runs_table)

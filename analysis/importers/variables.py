@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from analysis.importers.mapping import COLUMNS, UNITS, Field, Mapping
+from analysis.importers.mapping import COLUMNS, UNITS, Field, Mapping, misspelt
 from analysis.importers.resolution import decimal_steps
 from analysis.importers.results import Import
 from analysis.runs.runs import REQUIRED, TableError, complete_runs
@@ -109,7 +109,8 @@ def make_runs(records: Sequence[Recorded], unread: Iterable[str], mapping: Mappi
         raise TableError(f"holds no run: {unread[0]}", source)
     frame = pd.DataFrame(rows)
     used = {name for origin in fields.values() if origin is not None for name in origin.variables}
-    unread += _misspelt(fields, records, used, source)
+    variables = {name for record in records for name in record.variables}
+    unread += misspelt(variables - used, [column for column, origin in fields.items() if origin is None])
     _check_parameters(frame, kept, used | {*mapping.may_differ, *mapping.settings}, source)
     for name in mapping.settings:
         values = [record.variables.get(name) for record in kept]
@@ -180,18 +181,6 @@ def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source
         )
         raise TableError(message, source, column=column)
     return None if guess is None else Field((guess,))
-
-
-def _misspelt(
-    fields: Entries[str, Field | None], records: Sequence[Recorded], used: set[str], source: str
-) -> list[str]:
-    """Return a line for each unused variable whose name is similar to a column that no variable holds."""
-    unused = sorted({name for record in records for name in record.variables} - used)
-    missing = [column for column, origin in fields.items() if origin is None]
-    near = {name: difflib.get_close_matches(name, missing, n=1, cutoff=0.75) for name in unused}
-    return [
-        f"{source}: '{name}' is ignored, did you mean {close[0]!r}?" for name, close in near.items() if close
-    ]
 
 
 def _only_variable(column: str, records: Sequence[Recorded], source: str) -> str | None:

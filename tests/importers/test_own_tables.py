@@ -163,3 +163,9 @@ def test_a_folder_that_is_missing_empty_or_holds_others(tmp_path):
 def test_a_table_of_ours_takes_no_mapping():
     with pytest.raises(TableError, match=r"is a Nodeworth table \(runs\), which takes no mapping"):
         read_foreign(PUBLISHED / "gamess.csv", mapping=make_mapping({"kind": {"value": "measured"}}))
+
+
+def test_a_misspelt_optional_column_is_named(tmp_path):
+    file = tmp_path / "runs.csv"
+    file.write_text("case,interconnect,processes,nodez,weather,seconds\nlid,eth,2,1,fair,11\n")
+    assert read_foreign(file).remarks == ["'nodez' is not used (similar to column 'nodes')"]
