@@ -34,8 +34,8 @@ OF_SPEEDUPS = (
 )
 
 RATIOS_OF_RUNS = (
-    "Nodeworth divides times of single runs over two interconnects, and estimates the percentages from these "
-    "ratios. The ratio of two median times may therefore give a different percentage."
+    "Nodeworth divides times of single runs by each other, and estimates the percentages from these ratios. "
+    "The ratio of two median times may therefore give a different percentage."
 )
 
 

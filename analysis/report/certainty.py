@@ -248,7 +248,8 @@ def _unknown_turns(comparisons: Sequence[Line], valid: pd.DataFrame, labels: Lab
         )
     return (
         f"{text}If the runs did not alternate, the systems may have changed between the runs. Such changes "
-        f"may explain the differences between the {labels.noun}s"
+        f"may explain the differences between the {labels.noun}s. They may also distort speedups, peaks and "
+        "node equivalents"
     )
 
 

@@ -70,7 +70,7 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
     ]
     scaling = pd.concat([contest.scaling for contest in contests])
     has_speedups = any(line["cells"][2] != MISSING for rows in groups.values() for line in rows)
-    caption = f"The first row of each case has the highest {labels.speedup}."
+    caption = f"The rows of each case are sorted by estimated {labels.speedup}. Their order is not a verdict."
     if has_speedups:
         caption += f" {reference_note(scaling, labels)}"
     if has_speedups and scaling["speedup_low"].notna().any():

@@ -249,7 +249,8 @@ def _test_sentences(content: Content) -> str:
         which = "Other comparisons" if tested["paired"].any() else "All comparisons"
         text += (
             f" {which} are unpaired: they do not pair the runs of a block. The test of an unpaired "
-            "comparison is a two-sided studentised permutation test."
+            "comparison is a two-sided studentised permutation test. If imported runs may be correlated, "
+            "Nodeworth first spreads their times about the median, so that they count as fewer runs."
         )
     if tables["oversubscription"]["p_adjusted"].notna().any():
         text += (

@@ -286,9 +286,7 @@ def test_page_one_explains_percentages_that_are_no_ratios_of_its_times(middle, i
     tables = make_tables(runs, Settings(baselines=("slow",), draws=200))
     (table,) = blocks(part(make_report(runs, tables, facts, []), "answer"), "table")
     assert cells(table)[0][4].startswith("+30")
-    assert (
-        "Nodeworth divides times of single runs over two interconnects" in table["caption"]
-    ) is is_remarked
+    assert ("Nodeworth divides times of single runs by each other" in table["caption"]) is is_remarked
 
 
 class TestRunsWithoutAPair:

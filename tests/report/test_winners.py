@@ -219,7 +219,7 @@ class TestWinners:
         won = winners(made["fastest"])
         assert won["rivals"].tolist() == [1] and won["candidates"].tolist() == [("first", "second")]
         (line,) = cells(winners_table(won, LABELS))
-        ratios = "Nodeworth divides times of single runs over two interconnects"
+        ratios = "Nodeworth divides times of single runs by each other"
         captions = [winners_table(won, LABELS, several_runs)["caption"] for several_runs in (True, False)]
         assert [ratios in caption for caption in captions] == [True, False]
         assert "first (pub) ≈" in line
