@@ -64,12 +64,9 @@ def sections(schema, part):
         if entry.name in PARTS:
             inner = followed(schema)["properties"][entry.name]
             each = [inner, inner.get("additionalProperties"), inner.get("items")]
-            (below,) = (
-                schema_of_entry
-                for schema_of_entry in each
-                if isinstance(schema_of_entry, dict) and "properties" in followed(schema_of_entry)
-            )
-            yield from sections(below, PARTS[entry.name])
+            for below in each:  # the list of cases in run_costs has names instead of sections
+                if isinstance(below, dict) and "properties" in followed(below):
+                    yield from sections(below, PARTS[entry.name])
 
 
 PARTS = {
