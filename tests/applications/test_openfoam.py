@@ -75,6 +75,7 @@ class TestReadByHand:
             "linear_iterations": {"Ux": 9, "p": 48},
             "solver_iterations": {"Ux": 3, "p": 16},
             "continuity_error": 4e-9,
+            "recent_continuity_error": 1e-7,  # of all three iterations
             "largest_courant": 0.5,
         }
 
