@@ -296,7 +296,8 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
     -------
     str
         ``rises`` if the largest count is the best; ``stops`` if it is not; ``unsure`` if the blocks do not
-        show which, are too few, or were mostly disturbed, or if the interval of the best speedup includes 1;
+        show which, are too few, or were mostly disturbed, or if the interval of the best speedup includes 1.
+        Also ``unsure`` if one process is fastest, but the interval of another speedup includes 1;
         ``one count`` if the curve has a single count.
     """
     curve = rows_like(scaling, peak)
@@ -305,7 +306,9 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
     if has_weak_blocks(peak) or (not peak["reached"] and " " in str(peak["peak_set"])):
         return "unsure"
     if not is_best_at_largest(peak, scaling):
-        return "stops"
+        larger = curve[curve[unit_of(curve)] > peak["peak_processes"]]
+        may_gain = peak["peak_processes"] == 1 and (larger["speedup_high"] >= 1).any()
+        return "unsure" if may_gain else "stops"
     return "unsure" if as_float(peak["peak_speedup_low"]) <= 1 else "rises"
 
 

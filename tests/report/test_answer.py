@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from made_tables import make_tables
 from report_parts import blocks as blocks_of
-from report_parts import part, plain
+from report_parts import cells, part, plain
 from small_runs import FACTORS, rows, runs_table
 from synthetic_study import make_runs, make_study
 
@@ -563,15 +563,24 @@ class TestUnsureTops:
             plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
         )
 
-    @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "falls")])
-    def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
-        contest = find_contests(self.study()[1], [])[0]
-        line = contest.peaks.iloc[0].to_dict() | {
-            "peak_processes": 1,
-            "peak_set": peak_set,
-            "reached": reached,
-        }
+    @pytest.mark.parametrize(
+        ("factors", "end", "speedup_cell"),
+        [
+            ((1.0, 1.01, 0.99, 1.0, 1.02, 0.98), "alone", "1 (1 node)"),
+            ((1.0, 1.2, 0.8, 1.0, 1.25, 0.75), "falls", "1? (1 node)"),  # the speedup on 2: […, above 1]
+        ],
+    )
+    def test_one_process_is_the_best_only_where_no_other_may_be(self, factors, end, speedup_cell):
+        serial = rows("duct", "a", {1: 10.0}, (1.0,) * 6)
+        two = rows("duct", "a", {2: 11.0}, factors)
+        runs = runs_table([*serial, *two])
+        tables = make_tables(runs, Settings(draws=200))
+        (contest,) = find_contests(tables, [])
+        (line,) = contest.peaks.to_dict("records")
+        assert line["peak_processes"] == 1
         assert peaks._end_in_words(line, contest) == end
+        (table,) = blocks_of(part(make_report(runs, tables, Facts(), []), "answer"), "table")
+        assert cells(table)[0][1] == speedup_cell
 
     def test_the_figure_does_not_claim_a_rise(self):
         (contest, _) = find_contests(make_tables(*self.flat()), [])
