@@ -34,7 +34,7 @@ from analysis.curves.point_comparison import (
 from analysis.curves.points import Sample
 from analysis.runs.runs import ENDS_OF_COMPUTING, UNKNOWN_ORDER
 from analysis.runs.settings import NODES, Settings
-from analysis.statistics import Floats
+from analysis.statistics import Floats, Integers
 from analysis.statistics.multiple_tests import SWEEPS, chosen_p
 from analysis.statistics.shift import EQUAL, Shift, plainly_asymmetric
 
@@ -278,7 +278,10 @@ def _means(curve: Curve, positions: Sequence[int]) -> Sample:
     origins = {sample.order_from for sample in samples} or {""}
     order_from = origins.pop() if len(origins) == 1 else UNKNOWN_ORDER
     pooled = samples[0].pooled if samples else None
-    mean = Sample(blocks[present], np.exp(means[present]), order_from=order_from, pooled=pooled)
+    starts = _mean_starts(samples, blocks[present])
+    mean = Sample(
+        blocks[present], np.exp(means[present]), starts=starts, order_from=order_from, pooled=pooled
+    )
     if present.any() and any(sample.half_step for sample in samples):
         lower = np.exp(np.mean([np.log1p(-sample.rounding) for sample in samples]))
         mean = mean._replace(half_step=float(np.median(mean.seconds) * (1 - lower)))
@@ -286,6 +289,16 @@ def _means(curve: Curve, positions: Sequence[int]) -> Sample:
     if not stopped or not (unbounded := np.isin(mean.blocks, np.concatenate(stopped))).any():
         return mean
     return mean._replace(longest=np.where(unbounded, np.inf, mean.seconds))
+
+
+def _mean_starts(samples: Sequence[Sample], blocks: Integers) -> Floats | None:
+    """Return the mean starts (2, blocks) of several points; None if starts are unknown."""
+    starts = [
+        sample.starts[:, np.searchsorted(sample.blocks, blocks)]
+        for sample in samples
+        if sample.starts is not None
+    ]
+    return np.mean(starts, axis=0) if starts and len(starts) == len(samples) else None
 
 
 def compare(compared: Sequence[Pair], settings: Settings) -> list[dict[str, object]]:

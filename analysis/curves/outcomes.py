@@ -28,6 +28,8 @@ INSEPARABLE = "time and interconnect cannot be separated"
 """Verdict if all runs of one interconnect came before all runs of the other."""
 WITHIN_ROUNDING = "faster or slower within the rounding"
 """Verdict if times differ by no more than their rounding."""
+ORDER_AND_DRIFT = "the order of the runs and a drift may explain the difference"
+"""Verdict if one interconnect always ran first in its block, and the drift is as large as the difference."""
 RUNS_DEPEND = "successive runs may depend on each other"
 """Verdict in place of a direction if imported runs are too few to show how much they depend on each other."""
 UNKNOWN_TURNS = "unknown whether the interconnects took turns: time may explain the difference"
@@ -104,7 +106,7 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
         With a test: ``faster``, ``slower``, ``untestable with n blocks`` or ``not distinguishable``. Without
         a test: ``faster over the whole band``, ``faster or slower within the band``, ``faster (one figure
         each, untested)`` or ``faster (untested)``, and the same with ``slower``. `INSEPARABLE`,
-        `WITHIN_ROUNDING` or `RUNS_DEPEND` if that forbids a direction. None without an estimate.
+        `WITHIN_ROUNDING`, `ORDER_AND_DRIFT` or `RUNS_DEPEND` if that forbids a direction. None without an estimate.
     """
     quantity = next(name for name in _QUANTITIES if f"{name}_percent" in table)
     estimate, low, high = (table[f"{quantity}_{end}"].to_numpy(float) for end in ("percent", "low", "high"))

@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis.curves.outcomes import (
     AT_LEAST,
     AT_MOST,
     DEPENDENT,
     EITHER,
+    ORDER_AND_DRIFT,
     RUNS_DEPEND,
     STOPPED,
     WITHIN_ROUNDING,
@@ -56,6 +58,9 @@ class Comparison(NamedTuple):
 ARITHMETIC = 1e-9
 """Share of a rounding step that arithmetic alone can add to a difference of rounded times."""
 
+LEAST_DRIFT = 3
+"""Fewest blocks that show a drift."""
+
 Samples = tuple[Sample, Sample, bool]
 """Samples of two points, and whether they are paired."""
 
@@ -73,7 +78,8 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
 
     With fewer than two blocks (common blocks if the points are paired), the result is the ratio of the
     medians, without interval and test. No interval is narrower than the rounding of the times. If rounding
-    alone could explain that a point is faster, the verdict names no faster point.
+    alone could explain that a point is faster, the verdict names no faster point. The same holds for a drift,
+    if imported runs of one point always started first in their blocks.
 
     Parameters
     ----------
@@ -83,7 +89,10 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
         Probability with which the interval of each comparison may miss the true ratio.
     """
     exact = _compare_unrounded(samples, alphas)
-    return [_rounded(comparison, *pair[:2]) for comparison, pair in zip(exact, samples, strict=True)]
+    return [
+        _rounded(_drifted(comparison, *pair), *pair[:2])
+        for comparison, pair in zip(exact, samples, strict=True)
+    ]
 
 
 def _compare_unrounded(samples: Sequence[Samples], alphas: Sequence[float]) -> list[Comparison]:
@@ -200,6 +209,34 @@ def _spread(logs: Floats, effective: float, alpha: float) -> Floats:
         return logs
     factor = widening(np.array([effective]), len(logs), np.array([alpha]))
     return spread_about(logs[None], np.array([np.median(logs)]), factor)[0]
+
+
+def _drifted(comparison: Comparison, first: Sample, second: Sample, paired: bool) -> Comparison:
+    """Widen a comparison of imported blocks by the drift between its two points.
+
+    If the runs of one point always started first, a drift makes the other point slower or faster. The drift
+    between the points is the slope of the log times against their starts, times the median delay. A direction
+    that the drift may explain is withheld.
+    """
+    shift = comparison.shift
+    if not (paired and first.order_from and second.order_from) or np.isnan(shift.low + shift.high):
+        return comparison
+    first, second = _common_blocks(first, second)
+    starts = [sample.starts.mean(axis=0) for sample in (first, second) if sample.starts is not None]
+    if len(starts) < 2 or np.isnan(starts).any():
+        return comparison
+    delays = starts[1] - starts[0]
+    if len(delays) < LEAST_DRIFT or abs(np.sign(delays).sum()) < len(delays):
+        return comparison
+    slopes = [
+        stats.theilslopes(np.log(sample.seconds), start)[0]
+        for sample, start in zip((first, second), starts, strict=True)
+    ]
+    drift = float(np.mean(slopes) * np.median(delays))
+    wider = shift._replace(low=min(shift.low, shift.low + drift), high=max(shift.high, shift.high + drift))
+    if not (shift.low > 0 or shift.high < 0) or wider.low * wider.high > 0:
+        return comparison._replace(shift=wider)
+    return comparison._replace(shift=wider._replace(p_value=1.0), withheld=ORDER_AND_DRIFT)
 
 
 def _rounded(comparison: Comparison, first: Sample, second: Sample) -> Comparison:

@@ -226,7 +226,7 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
             if sort in CONDITIONS_IF_CORRELATED and correlated.intersection(of_sort):
                 text += f"Comparisons{of_cases} and their intervals assume that "
                 text += f"{CONDITIONS_IF_CORRELATED[sort].format(noun=labels.noun)}. "
-                text += f"Peaks{of_cases} and all other intervals assume independent runs."
+                text += f"Peaks{of_cases}, node equivalents and all other intervals assume independent runs."
             else:
                 text += f"Verdicts and intervals{of_cases} assume that {condition.format(noun=labels.noun)}."
     return text

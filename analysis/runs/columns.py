@@ -85,7 +85,8 @@ SHARED_DESCRIPTIONS = {
         "`faster` or `slower` if sign, interval and `p_adjusted` agree; `untestable with n "
         "blocks`; else `not distinguishable`. Without a test, the direction and the reason: `(one"
         " figure each, untested)`, `(untested)`, `over the whole band`. For imported runs also "
-        "`time and interconnect cannot be separated` and `faster or slower within the rounding`."
+        "`time and interconnect cannot be separated`, `faster or slower within the rounding` and `the order "
+        "of the runs and a drift may explain the difference`."
     ),
     "coverage": (
         "Coverage of the interval; a lower bound if a count or the fastest was chosen from "

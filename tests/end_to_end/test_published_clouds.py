@@ -50,7 +50,10 @@ def test_systems_are_compared_by_nodes(study_folder):
         "Comparisons of LAMMPS (loop of 100 steps) and their intervals assume that successive runs were at "
         "most moderately " in report
     )
-    assert "Peaks of LAMMPS (loop of 100 steps) and all other intervals assume independent runs" in report
+    assert (
+        "Peaks of LAMMPS (loop of 100 steps), node equivalents and all other intervals assume independent runs"
+        in report
+    )
     assert "times as many blocks" not in report  # the intervals would narrow faster than 1 / sqrt(n)
     assert "count as 2.1 or more independent runs" in report
     assert "Chance may explain the difference, and so may correlated runs" in report

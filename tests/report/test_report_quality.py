@@ -191,4 +191,4 @@ class TestPrecision:
 def test_the_pdf_has_the_table_of_spreads_that_its_sentences_need():
     report = make_report(*make_whole_study(make_runs(8)), [])
     spreads = blocks(part(report, "quality"), "table")[0]
-    assert spreads["printed"] and "Spread is the relative standard deviation" in spreads["caption"]
+    assert spreads["printed"] and "Spread is exp(1.48 × the median absolute deviation" in spreads["caption"]

@@ -55,7 +55,7 @@ def test_terms_choose_the_rows_of_a_book_and_a_stated_price_replaces_them(asked)
 
 
 def test_prices_of_the_project_and_prices_without_a_book(asked):
-    costs = asked("run_costs: {book: clouds_2024, budgets: [5]}")
+    costs = asked("run_costs: {book: clouds_2024, terms: cost_table, budgets: [5]}")
     assert costs.prices["aws_eks"].price == 2.88 and costs.currency == "USD"
     assert costs.file == "config/prices/node_hours/clouds_2024.csv"
     assert asked("run_costs: {prices: {eks: 2}, currency: EUR}").file is None

@@ -71,7 +71,7 @@ def reax(factors=ONCE, **asked):
             for name, points in REAX.items()
         )
     )
-    return tables_of(runs, prices_at(read_node_hours(BOOK), "on_demand"), **asked)[0]
+    return tables_of(runs, prices_at(read_node_hours(BOOK), "cost_table"), **asked)[0]
 
 
 def choices(tables, question, value=None):
@@ -102,7 +102,7 @@ def test_time_and_cost_of_every_system_and_number_of_nodes():
     assert list(front) == [("aws_parallel_cluster", nodes) for nodes in (32, 64, 128, 256)]
     sources = costs["price_source"].groupby(level=0).first()
     assert sources["aws_eks"].startswith("hpc6a.48xlarge: converged-computing/performance-study, paper/")
-    assert set(costs["terms"]) == {"on_demand"} and costs["price_date"].str.startswith("2025-09-17").all()
+    assert set(costs["terms"]) == {"cost_table"} and costs["price_date"].str.startswith("2025-09-17").all()
 
 
 def test_a_deadline_takes_the_first_crossing_rounded_up():
@@ -454,12 +454,12 @@ def test_the_book_of_clouds_has_every_published_price():
         for terms in sorted(set(book["terms"]))
     }
     assert set(book["currency"]) == {"USD"} and len(book) == 9
-    assert prices["on_demand"]["aws_parallel_cluster"] == (2.88, 2.88, 2.88)
-    assert prices["on_demand"]["azure_cyclecloud"] == (3.6, 3.6, 3.96)
-    assert prices["on_demand"]["google_gke"] == (5.06, 5.06, 5.09)
+    assert prices["cost_table"]["aws_parallel_cluster"] == (2.88, 2.88, 2.88)
+    assert prices["cost_table"]["azure_cyclecloud"] == (3.6, 3.6, 3.96)
+    assert prices["cost_table"]["google_gke"] == (5.06, 5.06, 5.09)
     assert prices["list_with_disk"] == {"aws_eks": (3.04, 3.04, 3.04)}
     assert prices["billed"]["google_compute_engine"] == (5.085,) * 3
-    assert len(prices["on_demand"]) == 8
+    assert len(prices["cost_table"]) == 8
 
 
 def test_only_a_range_means_its_middle(tmp_path):

@@ -12,6 +12,7 @@ from analysis.curves.outcomes import (
     INSEPARABLE,
     MEDIANS_DISAGREE,
     ONE_NODE,
+    ORDER_AND_DRIFT,
     RUNS_DEPEND,
     WITHIN_ROUNDING,
     outcome,
@@ -40,7 +41,13 @@ from analysis.topics.topic import Headline, Page
 ROUNDED = "the difference lies within the rounding of the times"
 DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, so a verdict needs {MANY} runs per point or a column block"
 ONE_FIRST = "all runs of one came before all runs of the other"
-WITHHELD = {INSEPARABLE: ONE_FIRST, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
+DRIFTED = "in every block, one ran before the other, and the drift of the times may explain the difference"
+WITHHELD = {
+    INSEPARABLE: ONE_FIRST,
+    WITHIN_ROUNDING: ROUNDED,
+    RUNS_DEPEND: DEPENDENT_AND_FEW,
+    ORDER_AND_DRIFT: DRIFTED,
+}
 """Reasons for verdicts that replace a direction."""
 SAME_NODES = (
     "Interconnects, software or the placement of nodes may explain differences in speed between these "

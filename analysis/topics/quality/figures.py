@@ -112,8 +112,8 @@ def _hover_text(point: Line) -> str:
 
 def _caption(spreads: pd.DataFrame, limit: float) -> str:
     text = (
-        "Run-to-run spread of the times of each point, in percent. Spread is the relative standard "
-        "deviation, estimated from the median absolute deviation."
+        "Run-to-run spread of the times of each point, in percent. Spread is exp(1.48 × the "
+        "median absolute deviation of the log times) − 1."
     )
     beyond = int((spreads["spread_percent"] > limit).sum())
     if beyond:
