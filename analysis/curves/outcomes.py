@@ -106,7 +106,8 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
         With a test: ``faster``, ``slower``, ``untestable with n blocks`` or ``not distinguishable``. Without
         a test: ``faster over the whole band``, ``faster or slower within the band``, ``faster (one figure
         each, untested)`` or ``faster (untested)``, and the same with ``slower``. `INSEPARABLE`,
-        `WITHIN_ROUNDING`, `ORDER_AND_DRIFT` or `RUNS_DEPEND` if that forbids a direction. None without an estimate.
+        `WITHIN_ROUNDING`, `ORDER_AND_DRIFT` or `RUNS_DEPEND` if that forbids a direction. None without an
+        estimate.
     """
     quantity = next(name for name in _QUANTITIES if f"{name}_percent" in table)
     estimate, low, high = (table[f"{quantity}_{end}"].to_numpy(float) for end in ("percent", "low", "high"))

@@ -565,7 +565,8 @@ def _convergence(lines: Sequence[Line], begin: int, ends: Sequence[int]) -> dict
     """Return the values to which the limits of a case apply.
 
     Residuals and ``continuity_error`` are those of the last iteration; ``recent_continuity_error`` is the
-    largest of the last ten. Courant number and linear iterations cover all iterations. An equation that an iteration solves several times has the residual of the first solution.
+    largest of the last ten. Courant number and linear iterations cover all iterations. An equation that an
+    iteration solves several times has the residual of the first solution.
     """
     loop = lines[begin : ends[-1] + 1]
     last = lines[ends[-2] + 1 : ends[-1] + 1] if len(ends) > 1 else loop
