@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import json
@@ -153,6 +154,7 @@ def run_study(
     }
     if len(given := [option for option, value in tasks.items() if value not in (None, False)]) > 1:
         raise InputError(f"run-study: {' and '.join(given)} cannot be combined")
+    paths.results_are_elsewhere = results is not None
     os.chdir(_made(here / results) if results else working_folder(here))
     if model:
         from workflows.replay.new_model import new_model  # the analysis takes a second to import
@@ -276,6 +278,11 @@ def _check_options_of_input(option: str, options: tuple[str, ...], here: Path) -
     """Raise an `InputError` if runs of an option would be jobs, or if a word follows that is no option."""
     _, parsed = _parsed(Path("study.yaml"), options, here)
     if options and not options[0].startswith("-"):
+        if re.fullmatch(r"[\d,]+", options[0]):
+            raise InputError(
+                f"run-study: {options[0]}: unexpected word; write process counts without blanks, as in "
+                "--processes 1,2,4"
+            )
         raise InputError(
             f"run-study: {options[0]}: unexpected word; {option} takes a single {option.removeprefix('--')}; "
             "put quotes around words with blanks"
@@ -485,14 +492,25 @@ def _with_profiles(options: tuple[str, ...], here: Path) -> list[str]:
 
 
 def _made(folder: Path) -> Path:
-    """Make the folder of ``--results``."""
+    """Make the folder of ``--results``. If it has no results at the end, remove it."""
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except PermissionError:
         raise InputError(UNWRITABLE.format(folder)) from None
     except OSError as error:
         raise InputError(f"--results: {folder} cannot be created: {error.strerror}") from None
+    atexit.register(_remove_empty, made)
     return folder
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Remove new folders, innermost first, if the innermost has only files of Snakemake."""
+    if folders and not [path for path in folders[0].glob("*") if path.name != ".snakemake"]:
+        shutil.rmtree(folders[0], ignore_errors=True)
+        with contextlib.suppress(OSError):
+            for folder in folders[1:]:
+                folder.rmdir()
 
 
 def _run(parser: Any, arguments: Any) -> NoReturn:
@@ -520,7 +538,9 @@ def study_file(name: str, here: Path) -> Path:
         if file.suffix in (".yaml", ".yml") and file.exists():
             return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
     if _path(name, here).exists():
-        raise InputError(f"{name}: is no study file; study files end in .yaml")
+        raise InputError(
+            f"{name}: is no study file; study files end in .yaml. To time it as an input: --case {name}"
+        )
     shipped = sorted(file.stem for file in STUDIES.glob("*.yaml"))
     likely = nearest(name, [*shipped, *(file.name for file in here.glob("*.yaml"))])
     if (here / f"{name}.yaml").exists():

@@ -57,7 +57,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        is_open = "flow" in str(error.context)  # a list or section in brackets without its end
+        marks = (error.context_mark, error.problem_mark)
+        mark = next(filter(None, marks if is_open else reversed(marks)), None)
         where = f"{path}, line {mark.line + 1}" if mark else f"{path}"
         context = f"{error.context}, " if error.problem.startswith("but ") else ""
         raise InputError(f"{where}: {_joined(context + fault(error))}") from None

@@ -32,6 +32,15 @@ folder_of_user: Path | None = None
 """Folder that the current folder stands in for, in a dry run of ``--case`` or ``--command``; else None."""
 
 
+results_are_elsewhere = False
+"""Whether ``--results`` names another folder than the folder in which the user typed the command."""
+
+
+def shown(path: Path) -> Path:
+    """Return a path for messages: the full path if results are elsewhere."""
+    return absolute(path) if results_are_elsewhere else path
+
+
 def absolute(path: Path) -> Path:
     """Return the absolute path of a path that is relative to the folder in which the user's study runs."""
     return (folder_of_user or Path.cwd()) / path

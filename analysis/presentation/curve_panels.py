@@ -323,4 +323,6 @@ def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: floa
         [value for _, line in ideal_of(rows[~rows["serial"]], quantity, counts) for value in line]
     )
     near = (ideals < NEAR * np.nanmax(values)) & (ideals > np.nanmin(values) / NEAR)
+    if quantity.column == SPEEDUP.column:  # show the ideal line, even if no speedup exceeds 1
+        near |= ideals == np.min(ideals, where=ideals > 1, initial=np.inf)
     log_axis(axes, [*values, *ideals[near]], base=2 if quantity.column == SPEEDUP.column else 10)

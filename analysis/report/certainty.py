@@ -146,6 +146,12 @@ def how_sure_in_short(
         times_of = "time" if drifting == 1 else "times"
         verb = "drifts" if drifting == 1 else "drift"
         text += f". The {times_of} of {drifting} of {counted(tested, 'tested point')} {verb} during the study"
+    if mixed := _cases_run_at_two_times(valid):
+        cases = named_or_counted(map(labels.case, mixed), "case")
+        text += (
+            f". In {cases}, some points were measured later than the others. Speedups therefore mix earlier "
+        )
+        text += "and later runs"
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:
@@ -266,6 +272,23 @@ def _cases_without_turns(valid: pd.DataFrame) -> list[str]:
     earlier = spans.groupby(count, dropna=False)["max"].shift()
     took_turns = (spans["min"] <= earlier)[earlier.notna()].groupby(spans["case"]).any()
     return [str(case) for case in took_turns.index[~took_turns]]
+
+
+def _cases_run_at_two_times(valid: pd.DataFrame) -> list[str]:
+    """Return the cases with a curve of which only some points were measured again in further blocks."""
+    if "origin" not in valid:
+        return []
+    mixed = []
+    for case, runs in valid[valid["origin"] == "run"].groupby("case", sort=False, observed=True):
+        serial = runs["interconnect"].isna()
+        for name in runs.loc[~serial, "interconnect"].unique():
+            curve = runs[serial | (runs["interconnect"] == name)]
+            again = curve.loc[curve["attempt"] > 1, "block"]
+            points = curve.groupby(["processes", "oversubscription"])["block"]
+            if not all(again.isin(blocks).all() for _, blocks in points):
+                mixed.append(str(case))
+                break
+    return mixed
 
 
 def _count_withheld(reasons: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from workflows.study.study import read_study
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
-        (["."], ".: is no study file; study files end in .yaml"),
+        (["."], ".: is no study file; study files end in .yaml. To time it as an input: --case ."),
         (["runs.csv"], "runs.csv: is no study file; study files end in .yaml"),
         (["--again", "failed", "runs.csv"], "runs.csv: is no study file; study files end in .yaml"),
         (["none.yaml"], "none.yaml: no such study file, did you mean 'mine.yaml'?; studies: chemistry, "),
@@ -324,6 +324,10 @@ def test_a_missing_folder_is_named_where_the_user_typed_it(tmp_path, monkeypatch
         (
             ["--case", "a.tpr", "b.tpr", "c.tpr"],
             "run-study: b.tpr: unexpected word; --case takes a single case; put quotes around words with blanks",
+        ),
+        (
+            ["--case", "a.tpr", "--processes", "1,", "2"],
+            "run-study: 2: unexpected word; write process counts without blanks, as in --processes 1,2,4",
         ),
         (
             ["--command", "gmx", "mdrun"],

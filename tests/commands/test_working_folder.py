@@ -63,6 +63,14 @@ def test_results_names_another_folder(mine, monkeypatch, started):
     assert folder == mine / "elsewhere/new" and parsed.configfile == [mine / "mine.yaml"]
 
 
+def test_a_folder_of_results_without_results_is_removed(mine):
+    folder = mine / "mistyped/new"
+    for words in (["mine.yaml", "--dry-run"], ["none.yaml"]):
+        done = ran(ROOT / "run-study", *words, "--results", folder, cwd=mine)
+        assert (done.returncode == 0) == ("mine.yaml" in words)
+        assert not folder.parent.exists()
+
+
 def test_profiles_of_the_project_have_their_names_everywhere(mine, monkeypatch, started):
     for words in (["--profile", "cluster"], ["--profile=cluster/pbs"]):
         typed(monkeypatch, mine, "mine.yaml", *words)

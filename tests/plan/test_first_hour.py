@@ -18,6 +18,7 @@ from workflows.plan.plan import make_plan
 from workflows.plan.records import write_record
 from workflows.study.asked import read_asked
 from workflows.study.cases import read_case_file
+from workflows.study.study import read_study
 
 STUDY = f"""
 name: hour
@@ -61,6 +62,11 @@ def test_a_duplicate_key_is_named_in_plain_words(study):
     )
 
 
+def test_a_list_without_its_end_is_named_with_the_line_of_its_beginning(study):
+    study.write_text("name: hour\ncases: [a, b\nblocks: 5\n")
+    assert refusal(InputError, read_study, study).startswith(f"{study}, line 2: expected ',' or ']'")
+
+
 def test_an_incomplete_section_names_the_keys_of_which_it_needs_one(tmp_path):
     case = tmp_path / "openfoam/mine/case.yaml"
     case.parent.mkdir(parents=True)
@@ -79,6 +85,10 @@ def test_runs_of_unfinished_blocks_are_counted(study):
         inputs = plan.design.inputs(repetition.point)
         write_record(plan.paths.record(repetition, 1), record(inputs=inputs))
     assert state_of(plan) == "0 of 4 blocks and 2 further runs recorded"
+    inputs = plan.design.inputs(plan.design.repetitions[2].point)
+    invalid = record(inputs=inputs, valid=False, reason="diverged")
+    write_record(plan.paths.record(plan.design.repetitions[2], 1), invalid)
+    assert state_of(plan) == "1 of 4 blocks recorded, 1 run invalid"
 
 
 @pytest.mark.parametrize("seconds", [0, 5])

@@ -79,10 +79,13 @@ def test_a_short_trial_run_is_a_reason_for_more_steps(tmp_path, monkeypatch):
     case = (copy / "case.yaml").read_text()
     (copy / "case.yaml").write_text(re.sub("serial_seconds: .*", "serial_seconds: 1.2", case))
     assert "short runs" not in announcement(plan_on_cluster(tmp_path, study=STUDY))
-    (copy / STAMP).write_text(json.dumps(json.loads((copy / STAMP).read_text()) | {"is_timed": True}))
-    assert "short runs: a run of melt takes about 1.2 s" in announcement(
-        plan_on_cluster(tmp_path, study=STUDY)
-    )
+    trial = {"is_timed": True, "step_seconds": 0.02}
+    (copy / STAMP).write_text(json.dumps(json.loads((copy / STAMP).read_text()) | trial))
+    # 5 steps take 0.1 s. 500 steps take 10 s serially, and 1000 steps at least 10 s on two processes.
+    assert (
+        "short runs: the timed part of melt takes about 0.1 s serially, so noise matters: use about 1000 steps "
+        "(--steps 1000, or steps in the study) or a larger input, so that it takes at least 10 s on 2 processes"
+    ) in announcement(plan_on_cluster(tmp_path, study=STUDY))
 
 
 def test_recorded_runs_replace_the_guess_of_a_case_by_path(tmp_path, monkeypatch):

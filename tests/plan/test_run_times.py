@@ -143,8 +143,8 @@ def test_recorded_runs_below_half_a_second_are_named(plan_of):
         )
         write_record(path, run)
     assert short_lines(plan) == [
-        "short runs: a run of sedan-80k takes about 0.31 s, so start-up and noise matter: use a "
-        "larger size, so that runs take at least 10 s"
+        "short runs: the timed part of sedan-80k takes about 0.31 s, so noise matters: use a larger size, so that "
+        "it takes at least 10 s"
     ]
 
 

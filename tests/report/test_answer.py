@@ -337,6 +337,19 @@ class TestWhatCounts:
             certainty.how_sure_in_short(stopped, find_contests(duct[1], []), LABELS)
         )
 
+    @pytest.mark.parametrize(("again", "mixes"), [((), False), ((1, 2), False), ((2,), True)])
+    def test_points_that_were_measured_again_are_named(self, again, mixes):
+        first = [{**row, "origin": "run"} for row in rows("duct", "a", {1: 8.0, 2: 5.0})]
+        further = [
+            {**row, "block": row["block"] + len(first), "attempt": 2}
+            for row in first
+            if row["processes"] in again
+        ]
+        runs = runs_table([*first, *further])
+        contests = find_contests(make_tables(runs, Settings(draws=200)), [])
+        sentence = plain(certainty.how_sure_in_short(runs, contests, LABELS))
+        assert ("In duct, some points were measured later than the others." in sentence) == mixes
+
     def test_outdated_runs_are_no_invalid_runs(self):
         runs = self.runs()
         changed = runs.assign(loss=(~runs["valid"]).map({True: "outdated", False: None}))

@@ -297,6 +297,14 @@ def edit(file, old, new):
             lambda folder: edit(folder / "system/controlDict", "deltaT          0.005;", "deltaT 0.005"),
             "system/controlDict: deltaT: a semicolon is missing at its end",
         ),
+        (
+            lambda folder: edit(folder / "system/controlDict", "deltaT          0.005;", ""),
+            "system/controlDict: deltaT: missing",
+        ),
+        (
+            lambda folder: edit(folder / "system/controlDict", "{", ""),
+            "system/controlDict: 0 opening and 1 closing braces; one is missing",
+        ),
     ],
 )
 def test_a_case_that_cannot_run_is_refused_in_one_line(tutorial, adopt, spoil, line):
@@ -309,7 +317,10 @@ def test_an_end_time_without_steps_needs_a_number_of_steps(tutorial, adopt):
     folder = tutorial("incompressible/icoFoam/cavity/cavity")
     edit(folder / "system/controlDict", "0.5;", "0;")
     line = refusal(InputError, adopt, folder, steps=None, run_here=False)
-    assert "states no number of steps, or too few to be timed; state it with --steps" in line
+    assert (
+        "states no number of steps, or too few to be timed (endTime and deltaT in system/controlDict); state it "
+        "with --steps"
+    ) in line
     adopt(folder, run_here=False)
 
 

@@ -136,6 +136,8 @@ class Application(ABC):
 
     Attributes
     ----------
+    keys_of_steps : str
+        Where a user's input states its number of steps, for messages.
     steps : Steps or None
         Marks of the steps, if runs are traced step by step. Else `timed_part` marks the traced part.
     variables : tuple of str
@@ -151,6 +153,7 @@ class Application(ABC):
     """
 
     steps: Steps | None = None
+    keys_of_steps: str = ""
     variables: tuple[str, ...] = ()
     reads_errors: bool = False
     adopted: str | None = None

@@ -359,6 +359,8 @@ def _number(control: Entries, key: str, where: Path) -> float:
         jammed = (name for name, value in control.items() if key in str(value).split()[1:])
         if before := next(jammed, None):
             raise InputError(f"{where}: {before}: a semicolon is missing at its end") from None
+        if not text:
+            raise InputError(f"{where}: {key}: missing") from None
         if " " in text:
             raise InputError(f"{where}: {key}: a semicolon is missing at its end: {text!r}") from None
         raise InputError(f"{where}: {key}: {text!r} is not a number") from None

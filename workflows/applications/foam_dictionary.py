@@ -62,7 +62,7 @@ def read(folder: Path, name: str) -> Entries:
     Raises
     ------
     InputError
-        An included file is missing.
+        An included file or a brace is missing.
     """
     entries: Entries = {}
     if file := file_of(folder, name):
@@ -80,7 +80,11 @@ class _Reader:
     def __init__(self, case: Path, file: Path) -> None:
         self.case, self.file = case, file
         text = _COMMENTS.sub(lambda match: match[1] or " ", text_of(file))
-        self.tokens: Iterator[str] = (match[0] for match in _TOKEN.finditer(text))
+        tokens = [match[0] for match in _TOKEN.finditer(text)]
+        opened, closed = tokens.count("{"), tokens.count("}")
+        if opened != closed:
+            raise InputError(f"{file}: {opened} opening and {closed} closing braces; one is missing")
+        self.tokens: Iterator[str] = iter(tokens)
 
     def section(self, entries: Entries, outer: tuple[Entries, ...]) -> None:
         """Read entries up to the end of the section or the file."""

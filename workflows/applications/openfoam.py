@@ -96,6 +96,7 @@ class OpenFOAM(Application):
     """Computational fluid dynamics with OpenFOAM."""
 
     steps = Steps(("ExecutionTime = ",), "iterations", 1)
+    keys_of_steps = "endTime and deltaT in system/controlDict"
     variables = ("FOAM_", "WM_PROJECT")
     adopted = "an OpenFOAM folder with system/controlDict"
     log_mark = r"OpenFOAM|foam-extend|FOAM FATAL|^ExecutionTime = "

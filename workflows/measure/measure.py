@@ -217,8 +217,11 @@ def _run_all(
 
 
 def _progress(plan: Plan, missing: Sequence[tuple[Repetition, int]], files: Sequence[TextIO]) -> Progress:
+    """Make the progress of a command: of the whole study, or of the runs of a request (``--again``)."""
     points = [repetition.point for repetition, _ in missing]
-    return Progress(plan.asked.cases, len(plan.design.repetitions), points, files, _seconds_to_trace(plan))
+    only_requested = not plan.missing(plan.design.repetitions, with_requests=False)
+    total = len(missing) if only_requested else len(plan.design.repetitions)
+    return Progress(plan.asked.cases, total, points, files, _seconds_to_trace(plan))
 
 
 def _seconds_to_trace(plan: Plan) -> float:

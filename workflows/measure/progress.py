@@ -32,7 +32,7 @@ class Progress(AbstractContextManager):
     Parameters
     ----------
     total : int
-        Repetitions of the whole study.
+        Repetitions of the whole study, or of a request.
     missing : sequence of Point
         The point of each repetition that is about to run.
     files : sequence of text file

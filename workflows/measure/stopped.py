@@ -14,6 +14,7 @@ from workflows.measure.allocation import interruptions, messages_of_jobs
 from workflows.measure.noise import killed_for_memory
 from workflows.paths import FACTS
 from workflows.plan.plan import Plan
+from workflows.plan.records import attempts
 from workflows.study.sites import read_facts
 
 _KILLED_BEFORE = killed_for_memory()
@@ -58,6 +59,20 @@ def fault_of_preparation(logs: Path, began: float) -> str | None:
     return new[0].read_text(encoding="utf-8").strip() if new else None
 
 
+def _count_invalid(plan: Plan) -> int:
+    """Count the repetitions whose last complete run of the present inputs is invalid."""
+    invalid = 0
+    for repetition in plan.design.repetitions:
+        inputs = plan.design.inputs(repetition.point)
+        complete = [
+            record
+            for record in attempts(plan.paths, repetition)
+            if record.inputs == inputs and not record.interrupted
+        ]
+        invalid += bool(complete) and not complete[-1].valid
+    return invalid
+
+
 def state_of(plan: Plan) -> str:
     """Return one line: the number of recorded blocks that still count, and the state of the report."""
     paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
@@ -69,6 +84,8 @@ def state_of(plan: Plan) -> str:
     further = sum(runs_of_blocks[block] - missing for block, missing in incomplete.items())
     runs = f" and {counted(further, 'further run')}" if further else ""
     state = f"{blocks - len(incomplete)} of {counted(blocks, 'block')}{runs} recorded"
+    if invalid := _count_invalid(plan):
+        state += f", {counted(invalid, 'run')} invalid"
     if again:
         state += f"; {counted(again, 'run')} of --again left"
     if not incomplete and not again:

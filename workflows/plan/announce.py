@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 from analysis.runs.facts import Counts, outdated_runs
@@ -13,7 +14,7 @@ from workflows.applications import application
 from workflows.domain import InputError, Point, Repetition, counted
 from workflows.launch.cpu_quota import cpu_quota
 from workflows.launch.emulation import usable_cores
-from workflows.paths import ROOT, StudyPaths
+from workflows.paths import ROOT, StudyPaths, shown
 from workflows.plan import files
 from workflows.plan.cost_table import cost_table
 from workflows.plan.design import (
@@ -33,7 +34,7 @@ from workflows.plan.record import Record
 from workflows.plan.records import attempts, read_record, record_files, recorded_block
 from workflows.plan.run_times import check_run_times, check_time_lines, run_time_lines, short_run_lines
 from workflows.study.default_blocks import decisive_blocks
-from workflows.study.interconnects import in_kinds
+from workflows.study.interconnects import KIND_TITLES, in_kinds
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
 
@@ -97,7 +98,7 @@ def announcement(plan: Plan) -> str:
         most_blocks = f"{counted(study.until.max_blocks, 'block')}, {most.runs} runs, {_shown(plan, most)}"
         amount = f"at least {amount}, at most {most_blocks}"
     unrecorded = len(plan.missing(design.repetitions, with_requests=False))
-    progress = f"{len(design.repetitions) - unrecorded} recorded in {plan.paths.results}"
+    progress = f"{len(design.repetitions) - unrecorded} recorded in {shown(plan.paths.results)}"
     if design.repetitions and not missing and not study.until:
         progress += ", nothing to measure"
     if later := _later_runs(plan):
@@ -163,16 +164,15 @@ def announcement(plan: Plan) -> str:
 
 
 def _separate_kinds(plan: Plan) -> list[str]:
-    """Return a line if measured and emulated interconnects run that the study does not compare."""
-    launched = {point.interconnect for point in plan.design.points if point.interconnect}
-    kinds = {plan.asked.interconnects[name].kind for name in launched}
-    pair = {"measured", "emulated"}
+    """Return a line for each two kinds of interconnects that the study does not compare."""
+    points = (*plan.design.points, *plan.design.simulated)
+    used = {plan.asked.interconnects[point.interconnect].kind for point in points if point.interconnect}
     compared = [{*kinds_compared} for kinds_compared in plan.asked.study.compare_kinds]
-    if not pair <= kinds or pair in compared:
-        return []
     return [
-        "not compared: measured with emulated interconnects; "
-        "compare_kinds: [[measured, emulated]] in the study compares them"
+        f"not compared: {first} with {second} interconnects; "
+        f"compare_kinds: [[{first}, {second}]] in the study compares them"
+        for first, second in combinations([kind for kind in KIND_TITLES if kind in used], 2)
+        if {first, second} not in compared
     ]
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from analysis.runs.settings import SHORT_SECONDS_OF_USERS
 from workflows.applications import application
-from workflows.domain import InputError, Point, Repetition
+from workflows.domain import InputError, Point, Repetition, counted
 from workflows.plan import files
 from workflows.plan.design import duration, expected_seconds
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
 from workflows.plan.records import attempts
+from workflows.study.existing import trial_of
 
 REFUSED_FACTOR = 2.0
 """Ratio of the expected time to the limit from which a study is refused. Runs of several processes reach it
@@ -129,11 +131,13 @@ def check_time_lines(plan: Plan) -> list[str]:
 
 
 SHORT_SECONDS = 0.5
-"""Time of a run of a ready case, in seconds, below which the plan suggests more steps."""
+"""Time of the timed part of a ready case, in seconds, below which the plan suggests more steps."""
+ENOUGH_SECONDS = 10
+"""Time of the timed part, in seconds, for which the plan suggests a number of steps."""
 
 
 def short_run_lines(plan: Plan) -> list[str]:
-    """Return a line with the cases whose runs are known to be too short: by records, else by a trial run.
+    """Return a line for each case whose timed part is known to be too short: by records or a trial run.
 
     Smoke sizes are meant to be short, and benchmarks (application mpi4py) time many repeated messages.
     """
@@ -144,27 +148,42 @@ def short_run_lines(plan: Plan) -> list[str]:
             continue
         is_of_user = name in plan.asked.study.existing or case.application == "command"
         limit = SHORT_SECONDS_OF_USERS if is_of_user else SHORT_SECONDS
-        seconds = _seconds_of_run(plan, name, is_of_user)
-        if seconds is not None and seconds < limit:
-            more = "a larger input" if is_of_user else "a larger size"
-            if name in plan.asked.study.existing:
-                more = f"more steps (--steps N, or steps in the study) or {more}"
-            lines.append(
-                f"short runs: a run of {name} takes about {seconds:.2g} s, so start-up and noise matter: "
-                f"use {more}, so that runs take at least 10 s"
-            )
+        recorded = _recorded_seconds(plan, name)
+        seconds = (min if is_of_user else max)(recorded) if recorded else _trial_seconds(plan, name)
+        if seconds is None or seconds >= limit:
+            continue
+        more = "a larger input" if is_of_user else "a larger size"
+        most = max(point.processes for point in plan.design.points if point.case == name)
+        steps, _ = trial_of(case) if name in plan.asked.study.existing else (None, None)
+        if steps:
+            needed = _rounded_up(steps * ENOUGH_SECONDS / seconds * (1 if recorded else most))
+            more = f"about {needed} steps (--steps {needed}, or steps in the study) or {more}"
+        serially = "" if recorded else " serially"
+        at_most = f" on {counted(most, 'process')}" if is_of_user else ""
+        lines.append(
+            f"short runs: the timed part of {name} takes about {seconds:.2g} s{serially}, so noise matters: "
+            f"use {more}, so that it takes at least {ENOUGH_SECONDS} s{at_most}"
+        )
     return lines
 
 
-def _seconds_of_run(plan: Plan, name: str, is_of_user: bool) -> float | None:
-    """Return a recorded time of the first block of a case, else the time of its trial run, else None.
-
-    It is the shortest recorded time of a user's case, and the longest of other cases.
-    """
+def _recorded_seconds(plan: Plan, name: str) -> list[float]:
+    """Return the times of the valid runs of the first block of a case."""
     first_block = [each for each in plan.design.repetitions if each.block == 1 and each.point.case == name]
     records = [record for repetition in first_block for record in _records(plan, repetition)]
-    recorded = [record.seconds for record in records if record.valid and record.seconds is not None]
-    if recorded:
-        return min(recorded) if is_of_user else max(recorded)
-    has_trial = name in plan.asked.study.existing and name not in plan.asked.never_run
-    return plan.asked.cases[name].serial_seconds if has_trial else None
+    return [record.seconds for record in records if record.valid and record.seconds is not None]
+
+
+def _trial_seconds(plan: Plan, name: str) -> float | None:
+    """Return the time of the trial run of a user's input; None without a trial run."""
+    if name not in plan.asked.study.existing or name in plan.asked.never_run:
+        return None
+    case = plan.asked.cases[name]
+    _, seconds = trial_of(case)
+    return case.serial_seconds if seconds is None else seconds
+
+
+def _rounded_up(number: float) -> int:
+    """Round up to two significant digits."""
+    unit = 10 ** max(math.floor(math.log10(number)) - 1, 0)
+    return math.ceil(number / unit) * unit

@@ -54,7 +54,7 @@ rule measure:
         lost=files.lost_records(plan.paths.listed_records)
         + files.requested_records(plan),
     message:
-        "Measuring" if plan.design.points else "Listing the records"
+        "Measuring" if plan.missing(plan.design.repetitions) else "Listing the records"
     script:
         "../scripts/measure.py"
 

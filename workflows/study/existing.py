@@ -27,6 +27,7 @@ from analysis.runs.settings import SIZE_OF_USERS
 from workflows.applications import application, names
 from workflows.applications.base import Adopted, Application
 from workflows.domain import Case, InputError, Point, short_digest
+from workflows.inputs import nearest
 from workflows.launch.execution import execute
 from workflows.launch.launch import launch_ranks
 from workflows.study.cases import load_case
@@ -53,7 +54,8 @@ def application_of(path: Path, where: str) -> str:
         The input is missing, or no application runs it: one line, with the only subfolder that would run.
     """
     if not path.exists():
-        raise InputError(f"{where}: no such file or folder")
+        near = nearest(path.name, [file.name for file in path.parent.glob("*")])
+        raise InputError(f"{where}: no such file or folder{near}")
     if accepting := _accepting(path):
         return accepting[0]
     accepted = ", ".join(text for name in names() if (text := application(name).adopted))
@@ -119,11 +121,12 @@ def make_case(
                 shutil.copy(path, copy / name)
             steps = given.steps or earlier.get("steps")
             try:
-                steps = _complete(app, accepting, given, copy, steps, run_here, limit_seconds, where)
+                steps, each = _complete(app, accepting, given, copy, steps, run_here, limit_seconds, where)
             except RuntimeError as error:
                 raise InputError(f"{where}: {str(error).replace(str(copy), str(given.path))}") from None
             is_timed = run_here or given.serial_seconds is not None
-            (copy / STAMP).write_text(json.dumps({"stamp": stamp, "steps": steps, "is_timed": is_timed}))
+            kept = {"stamp": stamp, "steps": steps, "step_seconds": each, "is_timed": is_timed}
+            (copy / STAMP).write_text(json.dumps(kept))
             shutil.rmtree(folder, ignore_errors=True)
             folder.parent.mkdir(parents=True, exist_ok=True)
             copy.rename(folder)
@@ -149,16 +152,24 @@ def _complete(
     run_here: bool,
     limit_seconds: float,
     where: str,
-) -> int | None:
-    """Complete the copy and write its case.yaml; return the number of steps."""
+) -> tuple[int | None, float | None]:
+    """Complete the copy and write its case.yaml.
+
+    Returns
+    -------
+    int or None
+        Number of steps.
+    float or None
+        Seconds of a step, or of a run without steps, in the trial run; None without a trial run.
+    """
     with _errors_at(where, given.path):
         adopted = app.adopt(given.path, copy, given.run_scripts, run_here)
     if given.steps and adopted.steps_key is None:
         raise InputError(f"{where}: remove steps: this input has no number of steps")
     if adopted.steps_key and not (steps or adopted.steps):
         raise InputError(
-            f"{where}: the input states no number of steps, or too few to be timed; state it with --steps, "
-            "or with steps in the study"
+            f"{where}: the input states no number of steps, or too few to be timed{_keys_of_steps(app)}; "
+            "state it with --steps, or with steps in the study"
         )
     seconds, memory = adopted.serial_seconds, adopted.memory_MB
     _write_case(name, given, copy, adopted, steps or adopted.steps, seconds, memory)
@@ -183,7 +194,12 @@ def _complete(
         number = f"{steps} steps per run" + (f" (its files ask for {adopted.steps})" if is_other else "")
         print(f"case {given.name}: {number}, {needs}", file=sys.stderr)
     _write_case(name, given, copy, adopted, steps, seconds, memory)
-    return steps
+    return steps, each if run_here else None
+
+
+def _keys_of_steps(app: Application) -> str:
+    """Return, in brackets, where an input states its number of steps; empty if that is unknown."""
+    return f" ({app.keys_of_steps})" if app.keys_of_steps else ""
 
 
 def _trial(
@@ -227,6 +243,7 @@ def _trial(
                 or done.signal
                 or f"exit status {done.exit_status}"
             )
+            reason = reason.replace(f"{scratch / 'run'}/", "")
             raise RuntimeError(f"the trial run failed: {reason}")
         seconds = (reading.seconds or 0.0) * running_share(done.wall_seconds, done.cpu_seconds, idle)
         if seconds >= _SHORT_SECONDS:
@@ -310,6 +327,16 @@ def _earlier(folder: Path) -> dict[str, Any]:
         earlier: dict[str, Any] = json.loads((folder / STAMP).read_text())
         return earlier
     return {}
+
+
+def trial_of(case: Case) -> tuple[int | None, float | None]:
+    """Return the number of steps of a copy, and the seconds of the timed part in the trial run.
+
+    Either is None if it is not known.
+    """
+    earlier = _earlier(case.folder)
+    steps, each = earlier.get("steps"), earlier.get("step_seconds")
+    return steps, None if each is None else each * (steps or 1)
 
 
 @contextlib.contextmanager
