@@ -39,16 +39,21 @@ RATIOS_OF_RUNS = (
 )
 
 
-NO_COMMON_COUNT = (
-    "If the other interconnect has no result at this number, Nodeworth takes its result at a number "
-    f"that differs by at most {round(100 * (NEAR - 1))}{formats.THIN}%. Without such a result, Nodeworth "
-    "compares both at the nearest smaller number that both have."
-)
-FASTEST_ON_ONE = (
-    "If the baseline is fastest on one process, Nodeworth compares both at the number with which the other "
-    "interconnect is fastest."
-)
-"""Where two interconnects are compared if they cannot be compared at the best count of the baseline."""
+def no_common_count(labels: Labels) -> str:
+    """State where two interconnects are compared if one has no result at the best count of the baseline."""
+    return (
+        f"If the other {labels.noun} has no result at this number, Nodeworth takes its result at a number "
+        f"that differs by at most {round(100 * (NEAR - 1))}{formats.THIN}%. Without such a result, Nodeworth "
+        "compares both at the nearest smaller number that both have."
+    )
+
+
+def fastest_on_one(labels: Labels) -> str:
+    """State where two interconnects are compared if the baseline is fastest on one process."""
+    return (
+        "If the baseline is fastest on one process, Nodeworth compares both at the number with which the "
+        f"other {labels.noun} is fastest."
+    )
 
 
 def invalid_runs(runs: pd.DataFrame) -> str:
@@ -56,9 +61,10 @@ def invalid_runs(runs: pd.DataFrame) -> str:
     validity = count_validity(runs)
     clauses = []
     if validity.invalid:
-        verb = "is" if validity.invalid == 1 else "are"
-        text = f"{formats.whole(validity.invalid)} of {counted(validity.current, 'run')} {verb} invalid"
-        text += " and left out"
+        verb, has = ("is", "has") if validity.invalid == 1 else ("are", "have")
+        is_import = "origin" in runs and runs["origin"].eq("import").all()
+        state = f"{has} no valid time and {verb} left out" if is_import else f"{verb} invalid and left out"
+        text = f"{formats.whole(validity.invalid)} of {counted(validity.current, 'run')} {state}"
         if stopped := int((runs["censored"] & ~is_outdated(runs)).sum()) if "censored" in runs else 0:
             limit = "was stopped at its time limit" if stopped == 1 else "were stopped at their time limits"
             text += f", except {formats.whole(stopped)} that {limit}: the limit is a lower bound of the time"

@@ -69,8 +69,8 @@ CONDITIONS_IF_CORRELATED = {
 }
 """Assumptions of comparisons whose intervals allow for correlated runs."""
 SINGLE_RUN = (
-    "rests on a single run of an interconnect, so chance may explain the difference",
-    "each rest on a single run of an interconnect, so chance may explain the differences",
+    "rests on a single run of one side, so chance may explain the difference",
+    "each rest on a single run of one side, so chance may explain the differences",
 )
 """What follows from a single run, for one comparison and for several."""
 MINUTE = 60

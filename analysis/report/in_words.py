@@ -11,7 +11,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest
 from analysis.presentation.formats import MOST, listed, named_or_counted
 from analysis.presentation.labels import Labels
-from analysis.presentation.sentences import FASTEST_ON_ONE, NO_COMMON_COUNT, counts_of, look_sentences
+from analysis.presentation.sentences import counts_of, fastest_on_one, look_sentences, no_common_count
 from analysis.runs.frames import Line, as_lines, interval, is_missing
 from analysis.topics.simulated.section import models_of
 
@@ -38,16 +38,16 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
         unit = listed(dict.fromkeys(contest.unit for contest in contests), "or")
         notes.append(
             "In the table on page one, column “Next to the fastest” shows the difference in speed from the "
-            "fastest interconnect. Each interconnect has its best count in this comparison. Column "
+            f"fastest {labels.noun}. Each {labels.noun} has its best count in this comparison. Column "
             f"“{unit.capitalize()} of the "
-            f"fastest” shows how many {unit} of the fastest interconnect reach the same speed."
+            f"fastest” shows how many {unit} of the fastest {labels.noun} reach the same speed."
         )
     elif is_compared:
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
         notes.append(
             "In the table on page one, column “Against its baseline” shows how much faster or slower each "
-            "interconnect is than its baseline. Nodeworth compares the two interconnects at the number of "
-            f"{units} with which the baseline is fastest. {NO_COMMON_COUNT} {FASTEST_ON_ONE}"
+            f"{labels.noun} is than its baseline. Nodeworth compares the two {labels.noun}s at the number of "
+            f"{units} with which the baseline is fastest. {no_common_count(labels)} {fastest_on_one(labels)}"
         )
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
@@ -63,7 +63,7 @@ def _bracket_notes(scaling: pd.DataFrame, improvement: pd.DataFrame, labels: Lab
     """Explain brackets: intervals of runs, and bands of simulated values, which have no probability."""
     is_simulated = scaling["kind"] == "simulated"
     notes = [f"Brackets contain {labels.intervals(scaling, comparisons=improvement)}."]
-    notes += [] if is_simulated.all() else ["An interval probably contains the true value."]
+    notes += [] if is_simulated.all() else ["A 95 % interval probably contains the true value."]
     if is_simulated.any():
         notes.append(
             "The uncertainty band is the range of results that the uncertain inputs of the simulation allow."
@@ -109,6 +109,7 @@ def _reference_run(line: Line, labels: Labels) -> str:
 
 def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     """Say what a direction requires, and how fast simulated cores are."""
+    labels = content.labels
     notes, rules = [], []
     if improvement["p_adjusted"].notna().any():
         level = formats.exact(content.facts.all_settings().alpha)
@@ -125,10 +126,10 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     is_simulated = improvement["kind"].str.contains("simulated")
     if improvement.loc[~is_simulated, "paired"].eq(False).any():
         notes.append(
-            "A block is a group of runs that were made together. If two interconnects have too few common "
+            f"A block is a group of runs that were made together. If two {labels.noun}s have too few common "
             "blocks, their comparison is unpaired. Nodeworth then divides every time of the baseline by "
-            "every time of the other interconnect. The percentage of the comparison shows how far the median "
-            "of these ratios is from 1. This median may deviate from the ratio of the median times."
+            f"every time of the other {labels.noun}. The percentage of the comparison shows how far the "
+            "median of these ratios is from 1. This median may deviate from the ratio of the median times."
         )
     notes += rules
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]

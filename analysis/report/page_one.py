@@ -25,6 +25,7 @@ from analysis.topics.network.curves import benchmarks
 from analysis.topics.quality.sentences import short_sentences
 from analysis.topics.registry import TOPICS
 from analysis.topics.topic import MOST_SENTENCES, Headline, Page
+from analysis.topics.weigh import DIFFERENCE, FURTHER_CRITERIA
 
 
 class FirstPage(NamedTuple):
@@ -112,9 +113,19 @@ def _remarks(contest: Contest, content: Content, labels: Labels, contrast: Contr
     fastest = content.tables.get("fastest")
     return [
         "" if fastest is None else crossover(contest, fastest, labels),
-        subject_of_comparison(contest, content.facts, labels),
+        " ".join(
+            [subject_of_comparison(contest, content.facts, labels), _notes_on_differences(content)]
+        ).strip(),
         unpaired_runs(contrast, contest, labels) if contrast else "",
     ]
+
+
+def _notes_on_differences(content: Content) -> str:
+    """Refer to published notes on differences between the interconnects; empty without such notes."""
+    notes = content.published.get("notes")
+    if notes is None or not notes["topic"].eq(DIFFERENCE).any():
+        return ""
+    return f"Section “{FURTHER_CRITERIA}” has notes on known differences."
 
 
 def _interim(contests: Sequence[Contest], content: Content) -> FirstPage:

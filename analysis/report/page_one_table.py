@@ -55,9 +55,9 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
     shown = {id(peak) for peak in islice(order, MOST_ROWS)}
     groups: dict[str, list[Row]] = {}
     for contest, peaks in zip(contests, ranked, strict=True):
-        rows = [
-            _make_row(contest, peak, labels, unfinished, has_baseline) for peak in peaks if id(peak) in shown
-        ]
+        of_contest = [peak for peak in peaks if id(peak) in shown]
+        of_contest.sort(key=lambda peak: -as_float(peak["peak_speedup"]))
+        rows = [_make_row(contest, peak, labels, unfinished, has_baseline) for peak in of_contest]
         groups.setdefault(_title(contest, contests, labels, has_baseline), []).extend(rows)
     units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
     compared = ["Against its baseline", f"{units.capitalize()} for the same speedup"]

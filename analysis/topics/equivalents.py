@@ -161,7 +161,7 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         numbers(f"{capital} saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
     ]
     caption = (
-        f"Number of {nouns} that each interconnect needs for the highest {labels.speedup} of its baseline. "
+        f"Number of {nouns} that each {labels.noun} needs for the highest {labels.speedup} of its baseline. "
         "The heading of each group of rows names the baseline. "
         f"Between two counts with runs, Nodeworth interpolates {labels.speedup} linearly. On page one, "
         f"Nodeworth rounds each number up to whole {nouns}. File tables/node_equivalent.csv also has these "
@@ -173,7 +173,10 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
             "brackets, ∞ means that the interconnect does not reach the speedup."
         )
     if (~rows["attainable"] | rows["equivalent_processes"].isna()).any():
-        caption += " “Not attained” and “below the smallest count” follow from median times."
+        caption += (
+            " “Not attained” means at none of the measured counts. “Not attained” and “below the smallest "
+            "count” follow from median times."
+        )
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
     title = with_levels(equivalent, lambda line: f"Baseline: {labels.baseline(line)}")
     return line_table(caption, fields, lines, title)

@@ -69,11 +69,15 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         return []
     cases = labels.sorted_cases(ordered["case"])
     has_noise = bool(ordered["noise"].notna().any())
+    timed = runs["valid"] & (runs["kind"] != "simulated") & runs["seconds"].notna()
+    lacking = int(timed.sum() - (timed & runs.index.isin(ordered.index)).sum())
     names = formats.listed([labels.case(case) for case in cases])
     case_heights = [min(PANEL_HEIGHT, ALL_PANELS_HEIGHT / len(cases))] * len(cases)
     heights = [*case_heights, NOISE_HEIGHT] if has_noise else case_heights
     alt = f"Deviation of each run of {names} from the median of its point, in order of execution."
-    with new_drawing("order", "order", sum(heights) + 0.3, _caption(ordered, has_noise), alt) as drawing:
+    with new_drawing(
+        "order", "order", sum(heights) + 0.3, _caption(ordered, has_noise, lacking), alt
+    ) as drawing:
         titles = ("Runs in order of execution", "")
         grid = drawing.panels(len(heights), 1, titles, sharex=True, height_ratios=heights)
         limit = shown_limit(ordered)
@@ -175,14 +179,16 @@ def _shade_blocks(axes: Axes, ordered: pd.DataFrame) -> None:
         axes.axvspan(first + 0.5, last + 0.5, color=style.SHADE, zorder=0, linewidth=0)
 
 
-def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
-    """Explain the shades, rings, crosses and noise of the figure."""
+def _caption(ordered: pd.DataFrame, noisy: bool, lacking: int) -> str:
+    """Explain the shades, rings, crosses and noise of the figure; `lacking` valid runs have no start time."""
     limit = shown_limit(ordered)
     beyond_limit = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
         "The figure shows how far the time of each run deviates from the median of its point, in order of "
         "execution."
     ]
+    if lacking:
+        sentences.append(f"It omits {formats.counted(lacking, 'valid run')} without a start time.")
     if _has_blocks(ordered):
         sentences.append("Shaded areas separate the blocks. The line connects the medians of the blocks.")
     if ordered["outlier"].any():

@@ -238,6 +238,8 @@ def _test_sentences(content: Content) -> str:
             "interconnects."
         )
     tested = improvement[improvement["p_adjusted"].notna()]
+    has_untested = improvement["verdict"].astype(str).str.contains("untested").any()
+    untested = ", unless the verdict is marked “untested”" if has_untested else ""
     text = "Nodeworth tests whether improvements differ from 0."
     if tested["paired"].any():
         text += (
@@ -262,7 +264,7 @@ def _test_sentences(content: Content) -> str:
         "the process count of a comparison from the runs that it also tests. The p-value then accounts for "
         "this choice. Holm's correction covers all p-values of a table. A verdict of “faster” or “slower” "
         f"requires a p-value of at most {formats.exact(content.facts.all_settings().alpha)} and an "
-        "interval on one side of 0."
+        f"interval on one side of 0{untested}."
     )
 
 

@@ -16,6 +16,10 @@ HOW = (
     "The notes state facts about interconnects that may matter for a choice, such as cabling or maturity. "
     "The notes do not affect the results in this report."
 )
+FURTHER_CRITERIA = "Further criteria"
+"""Title of the section with the notes."""
+DIFFERENCE = "contrast"
+"""Topic of notes on the differences between two interconnects."""
 GENERAL = "All of them"
 """Subject of notes on all interconnects."""
 COLUMNS = ("topic", "note", "year", "source")
@@ -55,7 +59,7 @@ def notes_section(content: Content) -> Section | None:
     )
     caption = f"Notes on interconnects. Sources: {numbered_sources}."
     notes_table = line_table(caption, fields, lines, lambda note: note["subject"], of_cases=False)
-    return section("weigh", "Further criteria", [paragraph(HOW), notes_table])
+    return section("weigh", FURTHER_CRITERIA, [paragraph(HOW), notes_table])
 
 
 def _notes(content: Content) -> Iterator[tuple[str, Mapping[Any, Any]]]:

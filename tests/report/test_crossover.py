@@ -78,13 +78,13 @@ def test_without_a_change_of_order_there_is_no_crossover():
     [
         (
             ("a", "a", "a"),
-            "All compared interconnects ran on the same type of node: a. Interconnects, software or the placement of "
-            "nodes may explain differences in speed between these systems.",
+            "All compared interconnects ran on the same type of node: a. Software, the placement of nodes or "
+            "interconnects may explain differences in speed between these systems.",
         ),
         (("a", "b", "b"), "The compared systems differ in their nodes. Their software may differ, too."),
         (
             ("a", "a", "b"),
-            "late and early ran on the same type of node: a. Interconnects, software or the placement of nodes may "
+            "late and early ran on the same type of node: a. Software, the placement of nodes or interconnects may "
             "explain differences in speed between these systems. Every other system that Nodeworth compares with "
             "early ran on a different type of node.",
         ),

@@ -97,7 +97,9 @@ class TestWords:
             "Shared memory is 54 % to 103 % faster than GigE (emu) in both cases of one application at "
             in sentences
         )
-        assert "Brackets contain 95 % intervals. An interval probably contains the true value." in sentences
+        assert (
+            "Brackets contain 95 % intervals. A 95 % interval probably contains the true value." in sentences
+        )
 
     def test_the_method_states_blocks_tests_and_references(self, report):
         sentences = plain(part(report, "method"))
@@ -163,10 +165,10 @@ class TestPoorStudies:
 
     def test_one_block_has_no_intervals(self):
         report = whole(make_study(make_runs(1, cases=("elbow",))))
-        assert "a single run of an interconnect, so chance may explain the difference" in plain(
+        assert "a single run of one side, so chance may explain the difference" in plain(
             part(report, "answer")
         )
-        assert "a single run of an interconnect, so chance may explain the difference" in plain(
+        assert "a single run of one side, so chance may explain the difference" in plain(
             part(report, "words")
         )
         assert "Nodeworth tests no difference" in plain(part(report, "method"))

@@ -105,7 +105,7 @@ class TestGamess:
         assert (
             "relative to GigE (pub) with 1 process. The time of this reference is 5823 s. There is no" in text
         )
-        assert "a single run of an interconnect, so chance may explain the difference" in text
+        assert "a single run of one side, so chance may explain the difference" in text
         runs_table, networks = blocks(part(report, "fastest"), "table")
         levels = [f"gamess, oversubscription {level}" for level in (1, 2)]
         assert [group["title"] for group in runs_table["groups"]] == levels

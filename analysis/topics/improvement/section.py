@@ -13,7 +13,7 @@ from analysis.presentation.contests import allows_for_correlation
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels, level_of
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts, verdict, with_levels
-from analysis.presentation.sentences import FASTEST_ON_ONE, NO_COMMON_COUNT, bound, units_of
+from analysis.presentation.sentences import bound, fastest_on_one, no_common_count, units_of
 from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
 from analysis.topics.improvement.sentences import not_compared, system_sentences
 
@@ -55,9 +55,9 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption = (
         f"Improvement over the baseline at the number of {units} with which the baseline is fastest."
-        f"{_other_counts(rows)} For column “Average”, Nodeworth compares the geometric means of the times of "
-        f"both interconnects. Each mean covers the numbers of {units} at which both have results, up to the "
-        f"number in column “{units.capitalize()}”. Runs on one process do not count."
+        f"{_other_counts(rows, labels)} For column “Average”, Nodeworth compares the geometric means of the "
+        f"times of both {labels.noun}s. Each mean covers the numbers of {units} at which both have results, up "
+        f"to the number in column “{units.capitalize()}”. Runs on one process do not count."
     )
     if improvement["improvement_low"].notna().any():
         caption += f" Brackets contain {labels.intervals(improvement, comparisons=improvement)}."
@@ -90,15 +90,15 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     return line_table(caption, fields, lines, _over_baseline(improvement, labels))
 
 
-def _other_counts(rows: pd.DataFrame) -> str:
+def _other_counts(rows: pd.DataFrame, labels: Labels) -> str:
     """Say at which counts the rows are that are not at the peak of their baseline; empty without any."""
     peaks = rows["baseline_peak_processes"]
     is_elsewhere = rows["at_processes"] != peaks
     text = ""
     if (is_elsewhere & (peaks > 1)).any():
-        text += f" {NO_COMMON_COUNT}"
+        text += f" {no_common_count(labels)}"
     if (is_elsewhere & (peaks == 1)).any():
-        text += f" {FASTEST_ON_ONE}"
+        text += f" {fastest_on_one(labels)}"
     return text
 
 

@@ -50,7 +50,7 @@ WITHHELD = {
 }
 """Reasons for verdicts that replace a direction."""
 SAME_NODES = (
-    "Interconnects, software or the placement of nodes may explain differences in speed between these "
+    "Software, the placement of nodes or interconnects may explain differences in speed between these "
     "systems."
 )
 
@@ -94,15 +94,11 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             sentence = f"It is undecided whether {' or '.join(names)} is faster."
             sentence += f" The estimated speed of {other} differs by {percent} from the speed of {baseline}."
             if line["best_low"] * line["best_high"] > 0:
-                correlated = ""
-                if allows_for_correlation(line):
-                    correlated = (
-                        ", and so may correlated runs. The node equivalents of these "
-                        f"{labels.noun}s do not allow for correlated runs"
-                    )
+                correlated = " and for correlated runs" if allows_for_correlation(line) else ""
                 sentence += (
-                    " The interval excludes 0, but the p-value after Holm's correction for several tests is "
-                    f"too large for a verdict. Chance may explain the difference{correlated}."
+                    f" The interval excludes 0, but {formats.p_value(line['best_p_adjusted'])} after Holm's "
+                    "correction is too large for a verdict. The test allows for the choice of the counts"
+                    f"{correlated}."
                 )
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]

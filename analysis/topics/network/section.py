@@ -49,7 +49,8 @@ COLUMNS = {
     "switches": (
         "Column “Another protocol from” shows the sizes at which another protocol probably starts. At these "
         "sizes, a message takes over 25 % more time than expected. The expected time lies on the straight "
-        "line through the times of the two next smaller sizes."
+        "line through the times of the two next smaller sizes. The column omits sizes whose time exceeds "
+        "the straight line between both neighbouring sizes by at most 5 %."
     ),
     "drops": (
         "Column “Quicker again from” shows the sizes at which a message takes over 10 % less time than a "

@@ -88,7 +88,7 @@ def _spread_table(variability: pd.DataFrame, labels: Labels) -> list[Block]:
         numbers("Largest spread (%)", percent, "max"),
     ]
     caption = (
-        "Median and largest run-to-run spread of the points of each interconnect. Spread is exp(1.48 × the "
+        f"Median and largest run-to-run spread of the points of each {labels.noun}. Spread is exp(1.48 × the "
         "median absolute deviation of the log times) − 1. For normally distributed log times, it estimates "
         "exp(their standard deviation) − 1."
     )

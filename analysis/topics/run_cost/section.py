@@ -50,6 +50,10 @@ SCOPE = (
     "The cost of a run is its recorded time in hours × its number of nodes × the price per node hour. The "
     f"cost excludes the start-up of the nodes, storage, network traffic and idle nodes. {MEASURED_RANGE}"
 )
+OF_MEDIANS = (
+    "These numbers of nodes follow from median times. The intervals of their costs hold for exactly these "
+    "numbers of nodes. The section on improvement shows which differences in speed are undecided."
+)
 
 
 def run_cost_section(content: Content) -> Section | None:
@@ -69,6 +73,7 @@ def run_cost_section(content: Content) -> Section | None:
         answers = [answer(lines, labels) for lines in by_question(rows[is_asked[rows.index]])]
         of_speed = by_question(rows[rows["question"] == SAME_SPEED])
         equal = [text for lines in of_speed if (text := same_speed(lines, labels, costs))]
+        equal += [OF_MEDIANS] if equal else []
         lists = {"Deadlines and budgets": answers, "At least the same speed": equal}
         for name, sentences in lists.items():
             if sentences:
