@@ -60,6 +60,7 @@ def p_value(value: float) -> str:
 def verdict(line: Line) -> str:
     """Write the verdict of a comparison, and whether its test is unpaired."""
     text = "no test" if is_missing(line["verdict"]) else str(line["verdict"])
+    text = "not tested: a single value" if text.endswith("(a single value, untested)") else text
     is_unpaired = not line.get("paired", True) and not is_missing(line["p_adjusted"])
     return f"{text}, unpaired" if is_unpaired else text
 

@@ -68,6 +68,8 @@ CONDITIONS_IF_CORRELATED = {
     ),
 }
 """Assumptions of comparisons whose intervals allow for correlated runs."""
+NO_OTHER_DAYS = " Intervals cover neither other days nor other allocations of nodes."
+"""Remark on imported runs without start times, which may all be from one session."""
 SINGLE_RUN = (
     "rests on a single run of one side, so chance may explain the difference",
     "each rest on a single run of one side, so chance may explain the differences",
@@ -160,7 +162,7 @@ def how_sure_in_short(
     if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
         cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")
         why = f"all runs of one {labels.noun} came before all runs of the other {labels.noun}"
-        are_undecided = f"{'is' if len(inseparable) == 1 else 'are'} undecided, because {why}"
+        are_undecided = f"{'is' if len(inseparable) == 1 else 'are'} undecided: {why}"
         text += f". In {cases}, {counted(len(inseparable), 'comparison')} {are_undecided}"
     text += f". {_name_baselines(comparisons, labels)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
@@ -235,6 +237,7 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
                 text += f"Peaks{of_cases}, node equivalents and all other intervals assume independent runs."
             else:
                 text += f"Verdicts and intervals{of_cases} assume that {condition.format(noun=labels.noun)}."
+            text += NO_OTHER_DAYS if sort == "row" else ""
     return text
 
 

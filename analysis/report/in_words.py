@@ -113,7 +113,7 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     notes, rules = [], []
     if improvement["p_adjusted"].notna().any():
         level = formats.exact(content.facts.all_settings().alpha)
-        has_untested = improvement["verdict"].astype(str).str.contains("untested").any()
+        has_untested = improvement["verdict"].astype(str).str.contains("(untested)", regex=False).any()
         rules.append(
             f"A verdict of “faster” or “slower” requires a p-value of at most {level} after Holm's "
             f"correction{', unless the verdict is marked “untested”' if has_untested else ''}."

@@ -166,10 +166,10 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
     if end == "stops":
         label = "Stops scaling at"
     elif end == "rises":
-        label = "Scales up to"
+        label = f"Highest {labels.speedup} at"
         speedup += f" at {contest.largest_of(f'this {labels.noun}')}"
     elif is_best_at_largest(peak, contest.scaling):
-        label = "May scale up to"
+        label = f"Highest {labels.speedup} may be at"
         speedup += f" at {contest.largest_of(f'this {labels.noun}')}"
     else:
         label = "May stop scaling at"

@@ -238,7 +238,7 @@ def _test_sentences(content: Content) -> str:
             "interconnects."
         )
     tested = improvement[improvement["p_adjusted"].notna()]
-    has_untested = improvement["verdict"].astype(str).str.contains("untested").any()
+    has_untested = improvement["verdict"].astype(str).str.contains("(untested)", regex=False).any()
     untested = ", unless the verdict is marked “untested”" if has_untested else ""
     text = "Nodeworth tests whether improvements differ from 0."
     if tested["paired"].any():

@@ -78,14 +78,14 @@ def test_without_a_change_of_order_there_is_no_crossover():
     [
         (
             ("a", "a", "a"),
-            "All compared interconnects ran on the same type of node: a. Software, the placement of nodes or "
-            "interconnects may explain differences in speed between these systems.",
+            "All compared interconnects ran on the same type of node: a. The data do not show the "
+            "cause of a difference in speed between these systems.",
         ),
         (("a", "b", "b"), "The compared systems differ in their nodes. Their software may differ, too."),
         (
             ("a", "a", "b"),
-            "late and early ran on the same type of node: a. Software, the placement of nodes or interconnects may "
-            "explain differences in speed between these systems. Every other system that Nodeworth compares with "
+            "late and early ran on the same type of node: a. The data do not show the cause of a difference "
+            "in speed between these systems. Every other system that Nodeworth compares with "
             "early ran on a different type of node.",
         ),
         (

@@ -65,8 +65,9 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         caption += " p is the p-value after Holm's correction."
         if any(map(allows_for_correlation, as_lines(improvement))):
             caption += (
-                " Successive imported runs may be correlated. The intervals and p-values of unpaired "
-                "comparisons allow for this correlation."
+                " Successive imported runs may be correlated. The intervals of unpaired comparisons allow "
+                "for this correlation. If the times of two compared points do not overlap, p is the smallest "
+                "possible value for their numbers of runs, as without correlation."
             )
     if has_same_computing:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))

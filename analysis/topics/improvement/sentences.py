@@ -49,10 +49,7 @@ WITHHELD = {
     ORDER_AND_DRIFT: DRIFTED,
 }
 """Reasons for verdicts that replace a direction."""
-SAME_NODES = (
-    "Software, the placement of nodes or interconnects may explain differences in speed between these "
-    "systems."
-)
+SAME_NODES = "The data do not show the cause of a difference in speed between these systems."
 
 
 def headline(page: Page) -> Headline | None:
@@ -264,9 +261,12 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
         return "The compared systems differ in their nodes. Their software may differ, too."
     names = named_or_counted(map(labels.compared, equal))
     name = labels.baseline(equal[0])
+    per_node = sorted({*(contest.scaling["processes"] / contest.scaling["nodes"]).dropna().round(1)})
+    layouts = listed(map(formats.plain, per_node), "or")
+    with_layouts = f", with {layouts} processes per node" if len(per_node) > 1 else ""
     return (
         f"{names} and {name} ran on the same type of node: {baseline}. {SAME_NODES} Every other "
-        f"system that Nodeworth compares with {name} ran on a different type of node."
+        f"system that Nodeworth compares with {name} ran on a different type of node{with_layouts}."
     )
 
 

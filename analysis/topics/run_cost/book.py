@@ -9,7 +9,7 @@ import pandera.pandas as pa
 
 from analysis.runs.columns import described
 from analysis.runs.files import RowRule, read_listing
-from analysis.runs.frames import as_lines, is_missing
+from analysis.runs.frames import Line, as_lines, is_missing
 from analysis.runs.settings import SystemPrice
 
 SEPARATOR = ";"
@@ -103,6 +103,13 @@ def read_node_hours(path: str | Path) -> pd.DataFrame:
     return read_listing(path, NODE_HOURS, _RULES)
 
 
+def _source(row: Line) -> str:
+    """Write the source of a price with the type of the node, and the note, which explains the range."""
+    instance = "" if is_missing(row["instance"]) else f"{row['instance']}: "
+    note = "" if is_missing(row["note"]) else f"; {row['note']}"
+    return f"{instance}{row['source']}{note}"
+
+
 def prices_at(book: pd.DataFrame, terms: str) -> dict[str, SystemPrice]:
     """Return the price of each system that a book lists at some terms."""
     prices: dict[str, SystemPrice] = {}
@@ -114,9 +121,7 @@ def prices_at(book: pd.DataFrame, terms: str) -> dict[str, SystemPrice]:
                 "price_range": [row["price_low"], row["price_high"]] if ranged else None,
                 "terms": terms,
                 "date": row["date"],
-                "source": row["source"]
-                if is_missing(row["instance"])
-                else f"{row['instance']}: {row['source']}",
+                "source": _source(row),
             }
         )
         prices |= dict.fromkeys(_systems(row["systems"]), price)
