@@ -421,7 +421,7 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
         with contextlib.redirect_stderr(printed):
             # "=": the option takes no further word, so files to make may follow.
             study = ["--snakefile", str(ROOT / "Snakefile"), f"--configfile={file}"]
-            parser, parsed = parse_args([*study, *_with_profiles(options, here)])
+            parser, parsed = parse_args([*study, *_joined_config(_with_profiles(options, here))])
             config = parse_config(parsed.config)  # raises an error if it cannot be read
     except (CliException, ValueError) as error:
         in_section = any(re.match(r"\w+\.[\w.]+=", word) for word in options)
@@ -445,6 +445,23 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
     missing = missing_config(parsed.profile or (), config)  # since --config replaces the profile's config
     parsed.config = [*(parsed.config or ()), *(f"{key}={value}" for key, value in missing.items())]
     return parser, parsed
+
+
+def _joined_config(options: Sequence[str]) -> list[str]:
+    """Join the values of several ``--config``, of which Snakemake would use only the last."""
+    others, values = list[str](), list[str]()
+    is_value = False
+    for word in options:
+        name, is_joined, value = word.partition("=")
+        is_value = name in ("--config", "-C") or (is_value and not word.startswith("-"))
+        if not is_value:
+            others.append(word)
+        elif name not in ("--config", "-C"):
+            values.append(word)
+        elif is_joined:
+            values.append(value)
+    end = others.index("--") if "--" in others else len(others)
+    return [*others[:end], *(["--config", *values] if values else []), *others[end:]]
 
 
 def _check_profile(problem: str) -> None:

@@ -136,14 +136,15 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
     valid = runs[runs["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
     least, most = (int(end) for end in (valid.min(), valid.max()))
     span = "" if least == most else f"{formats.whole(least)} to "
+    repeated = _repeated_sentence(runs[runs["valid"]])
     same = "case and process count"
     if runs["oversubscription"].nunique() > 1:
         same = "case, process count and number of processes per core"
     return (
         f"A block is one repetition of every point. The runs of a block with the same {same} follow one "
         "another, in random order of the interconnects. "
-        f"Every point that was run has {span}{counted(most, 'valid block')}."
-        f"{_repeated_sentence(runs[runs['valid']])}"
+        f"Every point that was run has {span}{counted(most, 'valid run' if repeated else 'valid block')}."
+        f"{repeated}"
         f"{_seed_sentence('random order and of the bootstrap', study)}"
     )
 

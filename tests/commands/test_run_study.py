@@ -153,6 +153,22 @@ def test_a_study_by_its_name_or_its_file(started, typed):
     assert started[0].dryrun
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--config", "blocks=7", "seed=1", "-n", "--config", "scale=1"],
+        ["--config=blocks=7", "--config", "seed=1", "-C", "scale=1", "-n"],
+        ["-n", "--config", "blocks=7", "--config", "seed=1", "scale=1", "--", "results/smoke/report.pdf"],
+    ],
+)
+def test_several_options_config_are_joined(started, words):
+    with pytest.raises(SystemExit):
+        main(["smoke", *words])
+    (parsed,) = started
+    assert parse_config(parsed.config) == {"blocks": 7, "seed": 1, "scale": 1} and parsed.dryrun
+    assert list(parsed.targets) == (["results/smoke/report.pdf"] if "--" in words else [])
+
+
 def test_files_after_two_dashes_are_targets(started):
     with pytest.raises(SystemExit):
         main(["smoke", "--dry-run", "--", "results/smoke/runs.csv"])

@@ -4,10 +4,12 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
 from cluster_plans import plan_on_cluster
 from small_records import record
 
 from workflows.plan.announce import announcement
+from workflows.plan.record import Times
 from workflows.plan.records import write_record
 from workflows.plan.run_times import check_run_times
 from workflows.study.cases import digest
@@ -86,6 +88,19 @@ def test_a_short_trial_run_is_a_reason_for_more_steps(tmp_path, monkeypatch):
         "short runs: the timed part of melt takes about 0.1 s serially, so noise matters: use about 1000 steps "
         "(--steps 1000, or steps in the study) or a larger input, so that it takes at least 10 s on 2 processes"
     ) in announcement(plan_on_cluster(tmp_path, study=STUDY))
+
+
+def test_recorded_times_of_a_point_replace_its_estimate(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "melt.lmp").write_text(MELT)
+    plan = plan_on_cluster(tmp_path, study=STUDY)
+    of_melt = (each for each in plan.design.repetitions if each.point.case == "melt")
+    first = next(each for each in of_melt if each.point.processes == 2)
+    inputs, times = plan.design.inputs(first.point), Times(1.0, 0.0, 40.0, 80.0)
+    made = record(case="melt", interconnect="ucx_tcp", inputs=inputs, processes=2, seconds=39.0, times=times)
+    write_record(plan.paths.record(first, 1), made)
+    again = plan_on_cluster(tmp_path, study=STUDY)
+    assert again.design.cost_of([first.point], 3).seconds == pytest.approx(3 * (40.0 + 0.7))
 
 
 def test_recorded_runs_replace_the_guess_of_a_case_by_path(tmp_path, monkeypatch):

@@ -6,10 +6,11 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, product
 from operator import attrgetter
+from pathlib import Path
 from types import MappingProxyType
 
 from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition, counted, short_digest
@@ -48,6 +49,8 @@ class Design:
         Parts of the study that cannot be run here.
     blocks : int
         Number of blocks, including the blocks that the study has added so far.
+    recorded_seconds : mapping of Point to float
+        Median wall time of the recorded runs of a point. It replaces the estimate from the serial time.
     """
 
     asked: Asked
@@ -56,6 +59,7 @@ class Design:
     simulated: tuple[Point, ...]
     left_out: tuple[LeftOut, ...]
     blocks: int
+    recorded_seconds: Mapping[Point, float] = field(default_factory=dict)
 
     @cached_property
     def repetitions(self) -> list[Repetition]:
@@ -99,7 +103,7 @@ class Design:
 
     def cost_of(self, points: Iterable[Point], blocks: int) -> Cost:
         """Return the expected cost of `blocks` runs of each of some points of the design."""
-        return expected_cost(points, blocks, self.asked.cases, self.occupied_cores)
+        return expected_cost(points, blocks, self.asked.cases, self.occupied_cores, self.recorded_seconds)
 
     @cached_property
     def highest_cost(self) -> Cost:
@@ -145,7 +149,9 @@ class Design:
         """Digest of everything that tables and report take from the study, its cases and interconnects."""
         asked, cluster = self.asked, self.here.cluster and self.here.cluster.digest
         inputs = [asked.case_digests, asked.interconnect_digests, cluster]
-        return _digest([asked.study, asked.cases, asked.interconnects, self.left_out, asked.request, inputs])
+        # A dry run has copies of users' inputs in a temporary folder.
+        cases = {name: replace(case, folder=Path(case.folder.name)) for name, case in asked.cases.items()}
+        return _digest([asked.study, cases, asked.interconnects, self.left_out, asked.request, inputs])
 
 
 def stated_blocks(study: Study) -> int:
@@ -406,14 +412,17 @@ def expected_cost(
     blocks: int,
     cases: Mapping[str, Case],
     occupied_cores: Mapping[Point, int] = MappingProxyType({}),
+    recorded_seconds: Mapping[Point, float] = MappingProxyType({}),
 ) -> Cost:
-    """Estimate the cost of all runs of a study from each case's time on one core, ``serial_seconds``.
+    """Estimate the cost of all runs of a study from recorded times, or from the serial times of the cases.
 
     A point that `occupied_cores` lacks occupies its own cores.
     """
     runs, seconds, core_seconds = 0, 0.0, 0.0
     for point in points:
         run_seconds = expected_seconds(point, cases[point.case])
+        if point in recorded_seconds:
+            run_seconds = recorded_seconds[point] + OVERHEAD_SECONDS
         runs += blocks
         seconds += blocks * run_seconds
         core_seconds += blocks * run_seconds * occupied_cores.get(point, point.cores)

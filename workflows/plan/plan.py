@@ -8,9 +8,10 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from workflows.domain import Case, InputError, Repetition
+from workflows.domain import Case, InputError, Point, Repetition
 from workflows.jobs.cluster import check_cluster, on_cluster, read_cluster, site_file
 from workflows.launch.cluster_launch import check_launcher
 from workflows.paths import RESULTS, StudyPaths
@@ -105,6 +106,7 @@ def make_plan(
     asked = timed_by_trials(asked, paths)
     here = look(asked, cluster, has_program)
     chosen = design(asked, here, blocks_until_now(study, paths))
+    chosen = replace(chosen, recorded_seconds=_seconds_of_points(chosen, paths))
     is_parallel = max(study.processes, default=1) > 1
     points = [point for point in chosen.points if point.interconnect or not is_parallel]
     is_empty = not (points or chosen.simulated or study.imported_files)
@@ -115,6 +117,19 @@ def make_plan(
         what = "none of the parallel runs" if chosen.points else "nothing"
         raise InputError(f"{where}: {what} of this study can be run here: {reasons}")
     return Plan(chosen, paths)
+
+
+def _seconds_of_points(chosen: Design, paths: StudyPaths) -> dict[Point, float]:
+    """Return the median wall time of the valid runs of each point of users' inputs and commands."""
+    study, seconds = chosen.asked.study, dict[Point, list[float]]()
+    of_users = {*study.existing, *study.inline}
+    for repetition in chosen.repetitions if of_users and paths.records.exists() else ():
+        point = repetition.point
+        for record in attempts(paths, repetition) if point.case in of_users else ():
+            wall_seconds = record.times.wall_seconds
+            if record.valid and wall_seconds and record.inputs == chosen.inputs(point):
+                seconds.setdefault(point, []).append(wall_seconds)
+    return {point: median(times) for point, times in seconds.items()}
 
 
 def timed_by_trials(asked: Asked, paths: StudyPaths) -> Asked:

@@ -38,7 +38,8 @@ def case_sections(content: Content) -> list[Section]:
             blocks.append(bullets(site_references, "Reference run of each site", case))
         blocks += content.figures("scaling", case)
         runs = content.runs[content.runs["case"] == case]
-        has_blocks = not is_without_block(runs).any()
+        was_repeated = bool((runs["valid"] & (runs["attempt"] > 1)).any())
+        has_blocks = not (was_repeated or is_without_block(runs).any())
         blocks += scaling_tables(case, scaling, labels, _room(blocks), has_blocks)
         if notes := _notes(content, case):
             blocks.append(bullets(notes, "", case))
