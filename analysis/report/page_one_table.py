@@ -97,7 +97,7 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         more = len(order) - MOST_ROWS
         caption += (
             f" This table omits {counted(more, 'row')}. The table in the section of each case has all "
-            "interconnects."
+            f"{labels.noun}s."
         )
     return table(caption, columns, groups)
 

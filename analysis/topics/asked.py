@@ -86,8 +86,9 @@ def asked_section(content: Content) -> Section | None:
         kinds = listed(content.runs.loc[content.runs["interconnect"] == name, "kind"].unique())
         description = facts.interconnect(name).description or ""
         rows.append(row([labels.interconnect(name), labels.full_name(name), kinds, description], "", name))
-    columns = left("Called", "Interconnect", "Kind", "Description")
-    blocks += [table("Interconnects.", columns, {"": rows})] if rows else []
+    head = labels.interconnect_head
+    columns = left("Called", head, "Kind", "Description")
+    blocks += [table(f"{head}s.", columns, {"": rows})] if rows else []
     blocks += factor_blocks(content)
     return section("asked", "Question", blocks)
 
@@ -101,7 +102,7 @@ def _extent(content: Content) -> str:
     counts, levels, threads = (sorted(set(runs[key].map(int))) for key in keys)
     names, sites = runs["interconnect"].dropna().str.split("@").str[0].nunique(), runs["site"].nunique()
     sizes = [counted(runs["case"].nunique(), "case")]
-    sizes += [counted(names, "interconnect")] if names else []
+    sizes += [counted(names, content.labels.noun)] if names else []
     sizes += [counted(sites, "site")] if sites > 1 else []
     text = f"The study has {listed(sizes)}."
     text += "" if names else " All runs are serial."

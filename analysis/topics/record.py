@@ -119,7 +119,7 @@ def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str
     if scaling["oversubscription"].nunique() > 1:
         sentences.append("All oversubscription levels have the same reference.")
     if len(tables["improvement"]):
-        sentences.append("Improvement is (time of the baseline / time of the interconnect) − 1.")
+        sentences.append(f"Improvement is (time of the baseline / time of the {labels.noun}) − 1.")
     if scaling["speedup_low"].notna().any():
         sentences.append(
             f"File tables/peaks.csv lists all counts that may have the highest {labels.speedup}."
@@ -233,10 +233,11 @@ def _test_sentences(content: Content) -> str:
         return "Nodeworth starts its tests after the last block."
     if improvement.empty:
         return ""
+    noun = content.labels.noun
     if improvement["p_adjusted"].isna().all():
         return (
-            "Nodeworth tests no difference between interconnects. A test needs at least two blocks of both "
-            "interconnects."
+            f"Nodeworth tests no difference between {noun}s. A test needs at least two blocks of both "
+            f"{noun}s."
         )
     tested = improvement[improvement["p_adjusted"].notna()]
     has_untested = improvement["verdict"].astype(str).str.contains("(untested)", regex=False).any()

@@ -60,7 +60,7 @@ def winners_table(won: pd.DataFrame, labels: Labels, several_runs: bool = False)
     """
     rows, caption = (
         won,
-        "The fastest interconnect at each count, compared with the next and the slowest interconnect.",
+        f"The fastest {labels.noun} at each count, compared with the next and the slowest {labels.noun}.",
     )
     if len(rows) > MOST_ROWS:
         curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads"]

@@ -148,8 +148,8 @@ def _improvement_text(row: Line) -> str:
 
 def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
     sentences = [
-        f"How much faster or slower each interconnect is than {title}. Interconnects right of 0 are faster "
-        "than this baseline."
+        f"How much faster or slower each {labels.noun} is than {title}. {labels.interconnect_head}s right of "
+        "0 are faster than this baseline."
     ]
     if rows["processes_per_node"].notna().any():
         sentences.append("The baseline has the same number of processes per node.")

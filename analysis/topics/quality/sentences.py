@@ -383,7 +383,7 @@ def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
     least = formats.number(min(as_float(line["effective_blocks"]) for line in widened), 2)
     return [
         f"Successive imported times may be correlated. Nodeworth therefore widens the {intervals} of "
-        f"{counted(len(widened), 'unpaired comparison')}. For these intervals, the runs of an interconnect "
+        f"{counted(len(widened), 'unpaired comparison')}. For these intervals, the runs of a point "
         f"count as {least} or more independent runs."
     ]
 
