@@ -163,6 +163,9 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
     may_peak = [] if is_missing(peak["peak_set"]) else str(peak["peak_set"]).split()
     counts = f"[{may_peak[0]} to {may_peak[-1]}]" if len(may_peak) > 1 else ""
     speedup = f"{labels.speedup} {formats.number(peak['peak_speedup'])}"
+    reference = rows_like(contest.scaling, peak)["reference_interconnect"].iloc[0]
+    if not is_missing(reference) and reference != peak["interconnect"]:
+        speedup += f" relative to {labels.interconnect(reference)}"
     if end == "stops":
         label = "Stops scaling at"
     elif end == "rises":
