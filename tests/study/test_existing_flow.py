@@ -137,6 +137,22 @@ def test_a_method_of_decomposition_that_is_not_installed_is_replaced(tutorial, a
 
 
 @pytest.mark.slow
+def test_a_method_that_is_installed_stays_whether_or_not_the_path_of_the_copy_is_absolute(
+    tutorial, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    folder = tutorial("multiphase/interFoam/laminar/damBreak/damBreak")
+    digests = set()
+    for cases in (Path("relative"), tmp_path / "absolute"):
+        given = Existing(folder.name, folder, 5, False, Path("mine.yaml"))
+        make_case(given, cases, True, 300)
+        case = load_case(folder.name, cases)
+        assert case.settings["as_is"]["method"] == "simple"
+        digests.add(digest(case))
+    assert len(digests) == 1
+
+
+@pytest.mark.slow
 def test_functions_and_libraries_stay_and_turbulence_is_compared_after_the_first_step(
     tutorial, adopt, tmp_path
 ):

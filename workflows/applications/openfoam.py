@@ -392,7 +392,7 @@ class OpenFOAM(Application):
         parts = (2, 1, 1) if method in foam_case.CUTS else None
         trial.write_text(foam_case.with_method(folder, method, 2, parts))
         try:
-            self._run(["decomposePar", "-dry-run", "-decomposeParDict", str(trial)], None, folder)
+            self._run(["decomposePar", "-dry-run", "-decomposeParDict", str(trial.absolute())], None, folder)
         except RuntimeError:
             return None, [f"decomposition method {method} is not installed here: hierarchical replaces it"]
         finally:
