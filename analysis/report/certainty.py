@@ -34,6 +34,7 @@ from analysis.runs.kinds import side
 from analysis.runs.runs import DISTURBED_CORES
 from analysis.topics.improvement.sentences import WITHHELD, none_compared
 from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed, count_drifting
+from analysis.topics.quality.tables import POINT
 
 ORIGINS = {
     "measured": "",
@@ -152,8 +153,10 @@ def how_sure_in_short(
         cases = named_or_counted(map(labels.case, mixed), "case")
         text += (
             f". In {cases}, some points were measured later than the others. Speedups therefore mix earlier "
+            "and later runs. Their intervals assume that both are alike"
         )
-        text += "and later runs"
+    if _has_single_runs(valid):
+        text += ". Each point has a single run, so no result has an interval"
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:
@@ -275,6 +278,12 @@ def _cases_without_turns(valid: pd.DataFrame) -> list[str]:
     earlier = spans.groupby(count, dropna=False)["max"].shift()
     took_turns = (spans["min"] <= earlier)[earlier.notna()].groupby(spans["case"]).any()
     return [str(case) for case in took_turns.index[~took_turns]]
+
+
+def _has_single_runs(valid: pd.DataFrame) -> bool:
+    """Return whether Nodeworth ran each point only once."""
+    measured = valid[valid["origin"] == "run"] if "origin" in valid else valid.iloc[:0]
+    return len(measured) > 0 and measured.groupby([*POINT, "nodes"], dropna=False).size().max() == 1
 
 
 def _cases_run_at_two_times(valid: pd.DataFrame) -> list[str]:

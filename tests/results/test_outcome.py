@@ -109,10 +109,12 @@ def test_the_edited_files_of_a_case_are_named(tmp_path):
         file = paths.version("cavity", version)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(digests))
-    assert edited_files(paths, "cavity", "before", "now") == "constant/transportProperties of the case"
-    assert edited_files(paths, "cavity", "many", "now") == (
+    assert edited_files(paths, {}, "cavity", "before", "now") == "constant/transportProperties of the case"
+    assert edited_files(paths, {}, "cavity", "many", "now") == (
         "constant/transportProperties, file 0, file 1 and 2 other files of the case"
     )
-    assert edited_files(paths, "cavity", "now", "now") == "a setting of the case"
-    assert edited_files(paths, "cavity", "150 steps", "100 steps") == "parameter iterations of the case"
-    assert edited_files(paths, "cavity", "of an earlier Nodeworth", "now") == "the case"
+    (tmp_path / "file 2").touch()
+    assert edited_files(paths, {"cavity": tmp_path}, "cavity", "many", "now").startswith("file 2, constant/")
+    assert edited_files(paths, {}, "cavity", "now", "now") == "a setting of the case"
+    assert edited_files(paths, {}, "cavity", "150 steps", "100 steps") == "parameter iterations of the case"
+    assert edited_files(paths, {}, "cavity", "of an earlier Nodeworth", "now") == "the case"

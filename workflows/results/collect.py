@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import accumulate, chain
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -157,7 +158,8 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     asked, paths = plan.asked, plan.paths
     records, rows = [], []
     expected_of = cache(lambda case: read_expected(paths.expected(case)))
-    edited = cache(partial(edited_files, paths))
+    sources = {name: given.path for name, given in plan.asked.study.existing.items()}
+    edited = cache(partial(edited_files, paths, sources))
     for path, record in read_all(paths):
         point = record.point
         if not asked.asks_for(point):
@@ -273,16 +275,21 @@ def _outdated(record: Record, inputs: Mapping[str, str | None], edited: Callable
     return f"outdated: {' and '.join(changed)} changed after the run" if changed else None
 
 
-def edited_files(paths: StudyPaths, case: str, before: str | None, now: str) -> str:
+def edited_files(
+    paths: StudyPaths, sources: Mapping[str, Path], case: str, before: str | None, now: str
+) -> str:
     """Name the files in which two versions of a case, given by their digests, differ.
 
-    If parameters differ, the result names only these, since some files follow from the parameters.
+    Files of the folder of a user's input, which is in `sources`, come before files that Nodeworth made. If
+    parameters differ, the result names only these, since some files follow from the parameters.
     """
     versions = [paths.version(case, str(digest)) for digest in (before, now)]
     if not all(file.exists() for file in versions):
         return "the case"
     old, new = (json.loads(file.read_text()) for file in versions)
     names = sorted(name for name in old | new if old.get(name) != new.get(name))
+    if source := sources.get(case):
+        names.sort(key=lambda name: not (source / name).exists() and not (source / f"{name}.gz").exists())
     parameters = [name for name in names if name.startswith(PARAMETER)]
     if parameters and {*parameters} <= old.keys() & new.keys():
         names = parameters
