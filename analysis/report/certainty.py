@@ -165,8 +165,7 @@ def how_sure_in_short(
     if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
         cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")
         why = f"all runs of one {labels.noun} came before all runs of the other {labels.noun}"
-        are_undecided = f"{'is' if len(inseparable) == 1 else 'are'} undecided: {why}"
-        text += f". In {cases}, {counted(len(inseparable), 'comparison')} {are_undecided}"
+        text += f". Reason for {counted(len(inseparable), 'undecided comparison')} in {cases}: {why}"
     text += f". {_name_baselines(comparisons, labels)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
@@ -251,7 +250,7 @@ def _unknown_turns(comparisons: Sequence[Line], valid: pd.DataFrame, labels: Lab
         return ""
     is_only = cases == {line["case"] for line in comparisons}
     of_cases = "" if is_only else f" of {named_or_counted(map(labels.case, sorted(cases)), 'case')}"
-    text = f"The data{of_cases} do not show whether the runs of the {labels.noun}s alternated. "
+    text = f"Nodeworth does not know whether the runs{of_cases} alternated between the {labels.noun}s. "
     if dated := _cases_without_turns(valid):
         text += (
             f"In {named_or_counted(map(labels.case, dated), 'case')}, at each count, all runs of one "

@@ -78,7 +78,7 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
     cases_of_run: dict[str, set[str]] = {}
     for line in as_lines(references):
         is_serial = is_missing(line["reference_interconnect"])
-        run = "the serial run" if is_serial else _reference_run(line, labels)
+        run = "the serial run" if is_serial else reference_run(line, labels)
         cases_of_run.setdefault(run, set()).add(line["case"])
     if not cases_of_run:
         return ""
@@ -101,7 +101,8 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
     )
 
 
-def _reference_run(line: Line, labels: Labels) -> str:
+def reference_run(line: Line, labels: Labels) -> str:
+    """Name the run that the speedups of a row of ``scaling`` refer to."""
     interconnect = labels.interconnect(line["reference_interconnect"], line["kind"])
     count = counts_of(line["unit"], line[f"reference_{line['unit']}"])
     return f"{interconnect} with {count}"
@@ -161,6 +162,6 @@ def _superlinear_note(scaling: pd.DataFrame, content: Content) -> str:
             "cause is that the data of each process fit its cache."
         )
     return (
-        f"{highest_efficiency} The reference of this efficiency is {_reference_run(line, labels)}. The "
+        f"{highest_efficiency} The reference of this efficiency is {reference_run(line, labels)}. The "
         "efficiency therefore includes the difference between the two interconnects."
     )

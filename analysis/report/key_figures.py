@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from analysis.curves.outcomes import DEPENDS_ON_COUNT
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, UNKNOWN_TURNS
 from analysis.presentation import formats
 from analysis.presentation.blocks import KeyFigure, key_figure
 from analysis.presentation.contests import Contest, end_of, is_best_at_largest, whole_count
 from analysis.presentation.labels import Labels
 from analysis.report.contrast import Contrast, why_undecided
+from analysis.report.in_words import reference_run
 from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, percent_interval, rows_like
 from analysis.runs.kinds import side
 from analysis.runs.settings import PROCESSES
@@ -115,6 +116,8 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
     if not word:
         reason = why_undecided(line)
         note += f", undecided: {reason}" if reason else ", undecided"
+    elif UNKNOWN_TURNS in str(line.get("note")):
+        note += "; order of the runs unknown"
     percent_ends = formats.ends(low, high, places, signed=True).strip()
     return key_figure(
         label,
@@ -163,17 +166,18 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
     may_peak = [] if is_missing(peak["peak_set"]) else str(peak["peak_set"]).split()
     counts = f"[{may_peak[0]} to {may_peak[-1]}]" if len(may_peak) > 1 else ""
     speedup = f"{labels.speedup} {formats.number(peak['peak_speedup'])}"
-    reference = rows_like(contest.scaling, peak)["reference_interconnect"].iloc[0]
+    curve = as_lines(rows_like(contest.scaling, peak))[0]
+    reference = curve["reference_interconnect"]
     if not is_missing(reference) and reference != peak["interconnect"]:
-        speedup += f" relative to {labels.interconnect(reference)}"
+        speedup += f" relative to {reference_run(curve, labels)}"
     if end == "stops":
         label = "Stops scaling at"
     elif end == "rises":
         label = f"Highest {labels.speedup} at"
-        speedup += f" at {contest.largest_of(f'this {labels.noun}')}"
+        speedup += f"; {contest.largest_of(f'this {labels.noun}')}"
     elif is_best_at_largest(peak, contest.scaling):
         label = f"Highest {labels.speedup} may be at"
-        speedup += f" at {contest.largest_of(f'this {labels.noun}')}"
+        speedup += f"; {contest.largest_of(f'this {labels.noun}')}"
     else:
         label = "May stop scaling at"
     if count == 1 and contest.unit == PROCESSES:

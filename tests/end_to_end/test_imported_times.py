@@ -222,9 +222,7 @@ def test_unknown_turns_are_stated(turns):
     notes = turns.table("improvement")["note"]
     unknown = notes[notes.str.contains("took turns", na=False)]
     assert set(unknown.index) == {"sorted", "repeated", "files"}
-    stated = (
-        "The data of files, repeated and sorted do not show whether the runs of the interconnects alternated."
-    )
+    stated = "Nodeworth does not know whether the runs of files, repeated and sorted alternated between the interconnects."
     assert stated in turns.says("answer")
 
 

@@ -63,11 +63,11 @@ def test_systems_are_compared_by_nodes(study_folder):
     )
     assert " The baselines are ParallelCluster and AKS in a placement group." in report
     # All MiniFE runs of AKS without a placement group precede those with it, by four days.
-    assert "In MiniFE (conjugate gradients only), 1 comparison is undecided: all runs of one" in report
+    assert "Reason for 1 undecided comparison in MiniFE (conjugate gradients only): all runs of one" in report
     # MiniFE has no verdict, so the sentence is about LAMMPS.
     assert "The imported data of LAMMPS (loop of 100 steps) have no start times" in report
     assert (
-        "The data of LAMMPS (loop of 100 steps) do not show whether the runs of the systems alternated"
+        "Nodeworth does not know whether the runs of LAMMPS (loop of 100 steps) alternated between the systems"
         in report
     )
     assert (

@@ -65,9 +65,10 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         caption += " p is the p-value after Holm's correction."
         if any(map(allows_for_correlation, as_lines(improvement))):
             caption += (
-                " Successive imported runs may be correlated. The intervals of unpaired comparisons allow "
-                "for this correlation. If the times of two compared points do not overlap, p is the smallest "
-                "possible value for their numbers of runs, as without correlation."
+                " Successive imported runs may be correlated. Before an unpaired comparison, "
+                "Nodeworth therefore spreads the times of each point about their median. If the spread times "
+                "do not overlap, p is the smallest possible value for the numbers of runs. In simulations with "
+                "equal systems and autocorrelations up to 0.7, at most 6 % of studies had a verdict."
             )
     if has_same_computing:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))

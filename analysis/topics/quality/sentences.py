@@ -177,7 +177,7 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     farthest = max(as_lines(outliers), key=lambda line: abs(math.log(line["relative_seconds"])))
     deviation = 100 * (farthest["relative_seconds"] - 1)
     side = f"{formats.percent(abs(deviation))} {'above' if deviation > 0 else 'below'}"
-    verb, which = "are outliers", "outlier farthest from its median"
+    verb, which = "are outliers", "outlier farthest from its median, by ratio,"
     if len(outliers) == 1:
         verb, which = "is an outlier", "outlier"
     text = (
