@@ -163,7 +163,8 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     caption = (
         f"Number of {nouns} that each {labels.noun} needs for the highest {labels.speedup} of its baseline. "
         "The heading of each group of rows names the baseline. "
-        f"Between two counts with runs, Nodeworth interpolates {labels.speedup} linearly. On page one, "
+        f"Between two counts with runs, Nodeworth interpolates {labels.speedup} linearly. The intervals omit "
+        "the error of this interpolation. On page one, "
         f"Nodeworth rounds each number up to whole {nouns}. File tables/node_equivalent.csv also has these "
         f"numbers for lower values of {labels.speedup}."
     )

@@ -37,7 +37,7 @@ WEAK_WORDS = (
 ALONE_WORDS = (
     "For imported runs without blocks, the bootstrap draws the runs of each point independently. The "
     f"bootstrap needs at least {FEWEST_ALONE} runs per point. Nodeworth tested the bootstrap on "
-    "artificial data with a known true value. With 4 runs per point, 92 to 95\N{NARROW NO-BREAK SPACE}% of "
+    "independent artificial data with a known true value. With 4 runs per point, 92 to 95\N{NARROW NO-BREAK SPACE}% of "
     "the intervals contained the true value. With 5 to 10 runs per point, 96 to 98\N{NARROW NO-BREAK SPACE}% "
     "of the intervals contained the true value."
 )
@@ -215,8 +215,9 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
             f"{listed(needed, 'or')}."
         )
     text += (
-        "Speedups and other quantities derived from times have percentile intervals of a bootstrap, which "
-        f"draws runs at random.{seed} The nominal confidence of these intervals is {labels.confidence}. "
+        "Quantities derived from the times of several points, such as speedups, have percentile intervals "
+        f"of a bootstrap, which draws runs at random.{seed} The nominal confidence of these intervals is "
+        f"{labels.confidence}. "
     )
     if blocks.empty:
         return f"{text}{ALONE_WORDS}"

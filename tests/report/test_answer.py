@@ -557,9 +557,7 @@ class TestUnsureTops:
         (figures,) = blocks_of(answer, "key_figures")
         largest, end = figures["key_figures"]
         assert (plain(largest["label"]), largest["value"]) == ("Speedup on 2 processes", "2.00")
-        assert (
-            plain(end["note"]) == "a: speedup 2.00; the largest process count with a core for each process"
-        )
+        assert plain(end["note"]) == "a: speedup 2.00; the largest process count with a core for each process"
         (table,) = blocks_of(answer, "table")
         assert "rises up to the largest process count with a core for each process." in table["caption"]
 

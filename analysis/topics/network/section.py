@@ -176,8 +176,8 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
         texts("Quicker again from", sizes, "drops"),
     ]
     caption = (
-        "Key numbers of each curve. They use only message sizes of 0 bytes and powers of two. N/2 is the "
-        "size at which the bandwidth reaches half of the peak."
+        "Key numbers of each latency curve. They use only message sizes of 0 bytes and powers of two. N/2 is "
+        "the size at which the bandwidth reaches half of the peak."
     )
     for column, sentences in COLUMNS.items():
         caption += f" {sentences}" if heads[column].notna().any() else ""

@@ -52,7 +52,10 @@ def _figure(
         "line joins the Pareto front: the points with the best trade-offs between cost and time. "
     )
     if rows["cost_low"].notna().any():
-        caption += f"Bars of the cost are {labels.intervals(rows, times=True)}. "
+        caption += (
+            "Bars of the cost combine the interval of the time with the range of the price. They have the "
+            "confidence of the interval of the time. "
+        )
     if rows["cost_low"].isna().any():
         caption += "Hollow points have no interval. "
     if facts.run_costs and (facts.run_costs.deadlines or facts.run_costs.budgets):

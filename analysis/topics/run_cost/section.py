@@ -48,7 +48,8 @@ WEAK = (
 
 SCOPE = (
     "The cost of a run is its recorded time in hours × its number of nodes × the price per node hour. The "
-    f"cost excludes the start-up of the nodes, storage, network traffic and idle nodes. {MEASURED_RANGE}"
+    f"cost excludes the start-up of the nodes, storage, network traffic and idle nodes. {MEASURED_RANGE} "
+    "At a measured number of nodes, the interval of a cost has the confidence of an interval of times."
 )
 OF_MEDIANS = (
     "These numbers of nodes follow from median times. The intervals of their costs hold for exactly these "
