@@ -38,8 +38,8 @@ ALONE_WORDS = (
     "For imported runs without blocks, the bootstrap draws the runs of each point independently. The "
     f"bootstrap needs at least {FEWEST_ALONE} runs per point. Nodeworth tested the bootstrap on "
     "independent artificial data with a known true value. With 4 runs per point, 92 to "
-    "95\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value. With 5 to 10 runs per point, 96 to 98\N{NARROW NO-BREAK SPACE}% "
-    "of the intervals contained the true value."
+    "95\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value. With 5 to 10 "
+    "runs per point, 96 to 98\N{NARROW NO-BREAK SPACE}% of the intervals contained the true value."
 )
 """Source: ``tests/benchmarks/coverage_of_imported.py``."""
 MOST_INVALID = 50

@@ -101,6 +101,9 @@ def announcement(plan: Plan) -> str:
     progress = f"{len(design.repetitions) - unrecorded} recorded in {shown(plan.paths.results)}"
     if design.repetitions and not missing and not study.until:
         progress += ", nothing to measure"
+    elif missing and unrecorded < len(design.repetitions):
+        left = design.cost_of([repetition.point for repetition in missing], 1)
+        progress += f", {left.runs} left: {_shown(plan, left)}"
     if later := _later_runs(plan):
         verb = "counts" if later == 1 else "count"
         progress += f"; {counted(later, 'recorded run')} of further blocks {verb} too"
