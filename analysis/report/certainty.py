@@ -153,7 +153,7 @@ def how_sure_in_short(
         cases = named_or_counted(map(labels.case, mixed), "case")
         text += (
             f". In {cases}, some points were measured later than the others. Speedups therefore mix earlier "
-            "and later runs. Their intervals assume that both are alike"
+            "and later runs. Their intervals assume that both have the same distribution"
         )
     if _has_single_runs(valid):
         text += ". Each point has a single run, so no result has an interval"
