@@ -65,11 +65,11 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         caption += " p is the p-value after Holm's correction."
         if any(map(allows_for_correlation, as_lines(improvement))):
             caption += (
-                " Successive imported runs may be correlated. Before an unpaired comparison, "
-                "Nodeworth therefore spreads the times of each point about their median. If all spread times of "
-                "one point are below all spread times of the other point, p is the smallest possible value for "
-                "the numbers of runs. In simulations with equal systems and autocorrelations up to 0.7, at most "
-                "6 % of studies had a verdict."
+                " Successive imported runs may be correlated. Before an unpaired comparison, Nodeworth "
+                "therefore spreads the times of each point about their median. If all spread times of one "
+                "point are below all spread times of the other point, p is the smallest possible value for "
+                "the numbers of runs. In simulations with equal systems and autocorrelations up to 0.7, at "
+                "most 6 % of studies had a verdict."
             )
     if has_same_computing:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))
