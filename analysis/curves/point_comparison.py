@@ -228,6 +228,8 @@ def _drifted(comparison: Comparison, first: Sample, second: Sample, paired: bool
     delays = starts[1] - starts[0]
     if len(delays) < LEAST_DRIFT or abs(np.sign(delays).sum()) < len(delays):
         return comparison
+    if not all(map(np.ptp, starts)):  # dates without times of day show no drift
+        return comparison
     slopes = [
         stats.theilslopes(np.log(sample.seconds), start)[0]
         for sample, start in zip((first, second), starts, strict=True)

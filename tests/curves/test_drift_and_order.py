@@ -47,3 +47,11 @@ def test_blocks_in_changing_order_and_blocks_of_nodeworth_are_not_widened(order_
     first, second = sample(2 * BLOCKS, NOISE, order_from), sample(later, 0.0, order_from)
     without_starts = first._replace(starts=None), second._replace(starts=None)
     assert compared(first, second) == compared(*without_starts)
+
+
+def test_dates_without_times_of_day_show_no_drift():
+    first, second = sample(2 * BLOCKS, NOISE), sample(2 * BLOCKS)
+    one_day = np.zeros((2, len(BLOCKS)))
+    dated = first._replace(starts=one_day), second._replace(starts=one_day + 86400)
+    without_starts = first._replace(starts=None), second._replace(starts=None)
+    assert compared(*dated) == compared(*without_starts)
