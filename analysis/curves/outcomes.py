@@ -15,6 +15,8 @@ OUTCOMES = ("faster", "slower", "not distinguishable", "untestable", "untested")
 """Kinds of verdicts. Verdicts of the last two kinds add a reason."""
 MEDIANS_DISAGREE = "the medians of all runs say the opposite"
 """Note if the sign of a comparison differs from that of the medians in table ``scaling``."""
+SINGLE_VALUE = "(a single value, untested)"
+"""End of the verdict on a comparison in which an interconnect has a single value."""
 ONE_NODE = "are on one node, so no message crosses the interconnect"
 """End of the note on two points that are not compared, since one does not use its interconnect."""
 FASTEST_ALONE = "the baseline is fastest on one process"
@@ -104,8 +106,8 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
     -------
     array (rows,)
         With a test: ``faster``, ``slower``, ``untestable with n blocks`` or ``not distinguishable``. Without
-        a test: ``faster over the whole band``, ``faster or slower within the band``, ``faster (one figure
-        each, untested)`` or ``faster (untested)``, and the same with ``slower``. `INSEPARABLE`,
+        a test: ``faster over the whole band``, ``faster or slower within the band``, ``faster (a single
+        value, untested)`` or ``faster (untested)``, and the same with ``slower``. `INSEPARABLE`,
         `WITHIN_ROUNDING`, `ORDER_AND_DRIFT` or `RUNS_DEPEND` if that forbids a direction. None without an
         estimate.
     """
@@ -136,7 +138,7 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
             np.full(len(table), "not distinguishable", object),
             direction + " over the whole band",
             np.full(len(table), "faster or slower within the band", object),
-            direction + " (a single value, untested)",
+            direction + f" {SINGLE_VALUE}",
         ],
         direction + " (untested)",
     )

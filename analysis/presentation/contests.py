@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE, SINGLE_VALUE
 from analysis.presentation.sentences import counts_of, processes
 from analysis.runs.frames import CURVE, Line, Tables, as_float, as_lines, is_missing, rows_like, unit_of
 from analysis.runs.kinds import comparable_sets, ran
@@ -214,9 +214,7 @@ def direction(line: Line) -> str | None:
     """
     verdict = "" if is_missing(line["verdict"]) else str(line["verdict"])
     note = "" if is_missing(line.get("note")) else str(line["note"])
-    is_shown = verdict in ("faster", "slower") or verdict.endswith(
-        ("over the whole band", "(a single value, untested)")
-    )
+    is_shown = verdict in ("faster", "slower") or verdict.endswith(("over the whole band", SINGLE_VALUE))
     word = verdict.split(" ")[0]
     is_contradicted = medians_contradict(line) or DEPENDS_ON_COUNT in note
     return word if is_shown and not is_contradicted and word in ("faster", "slower") else None
@@ -244,7 +242,7 @@ def direction_with_same_computing(line: Line) -> str | None:
 
 def has_single_value(line: Line) -> bool:
     """Return whether an interconnect of a comparison has a single value, such as one run."""
-    return "a single value" in str(line["verdict"])
+    return str(line["verdict"]).endswith(SINGLE_VALUE)
 
 
 def allows_for_correlation(line: Line) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import pandas as pd
 
+from analysis.curves.outcomes import SINGLE_VALUE
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Column, Row, left, right, row, table
 from analysis.runs.frames import Line, is_missing, percent_interval
@@ -60,7 +61,7 @@ def p_value(value: float) -> str:
 def verdict(line: Line) -> str:
     """Write the verdict of a comparison, and whether its test is unpaired."""
     text = "no test" if is_missing(line["verdict"]) else str(line["verdict"])
-    text = "not tested: a single value" if text.endswith("(a single value, untested)") else text
+    text = "not tested: a single value" if text.endswith(SINGLE_VALUE) else text
     is_unpaired = not line.get("paired", True) and not is_missing(line["p_adjusted"])
     return f"{text}, unpaired" if is_unpaired else text
 

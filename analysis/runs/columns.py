@@ -83,8 +83,8 @@ SHARED_DESCRIPTIONS = {
     ),
     "verdict": (
         "`faster` or `slower` if sign, interval and `p_adjusted` agree; `untestable with n "
-        "blocks`; else `not distinguishable`. Without a test, the direction and the reason: `(one"
-        " figure each, untested)`, `(untested)`, `over the whole band`. For imported runs also "
+        "blocks`; else `not distinguishable`. Without a test, the direction and the reason: `(a "
+        "single value, untested)`, `(untested)`, `over the whole band`. For imported runs also "
         "`time and interconnect cannot be separated`, `faster or slower within the rounding` and `the order "
         "of the runs and a drift may explain the difference`."
     ),
