@@ -102,8 +102,8 @@ def announcement(plan: Plan) -> str:
     if design.repetitions and not missing and not study.until:
         progress += ", nothing to measure"
     elif missing and unrecorded < len(design.repetitions):
-        left = design.cost_of([repetition.point for repetition in missing], 1)
-        progress += f", {left.runs} left: {_shown(plan, left)}"
+        remaining = design.cost_of([repetition.point for repetition in missing], 1)
+        progress += f", {remaining.runs} left: {_shown(plan, remaining)}"
     if later := _later_runs(plan):
         verb = "counts" if later == 1 else "count"
         progress += f"; {counted(later, 'recorded run')} of further blocks {verb} too"
