@@ -18,7 +18,7 @@ from referencing.jsonschema import DRAFT202012
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from analysis.runs.errors import TableError
-from analysis.runs.yaml_files import fault, load_yaml
+from analysis.runs.yaml_files import fault, line_of, load_yaml
 from workflows.errors import InputError
 from workflows.paths import SCHEMAS
 
@@ -57,10 +57,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
     except MarkedYAMLError as error:
-        is_open = "flow" in str(error.context)  # a list or section in brackets without its end
-        marks = (error.context_mark, error.problem_mark)
-        mark = next(filter(None, marks if is_open else reversed(marks)), None)
-        where = f"{path}, line {mark.line + 1}" if mark else f"{path}"
+        line = line_of(error)
+        where = f"{path}, line {line}" if line else f"{path}"
         context = f"{error.context}, " if error.problem.startswith("but ") else ""
         raise InputError(f"{where}: {_joined(context + fault(error))}") from None
     except YAMLError as error:

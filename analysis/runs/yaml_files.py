@@ -33,6 +33,14 @@ def fault(error: MarkedYAMLError) -> str:
     return str(error.problem).splitlines()[0]
 
 
+def line_of(error: MarkedYAMLError) -> int | None:
+    """Return the line of a fault, from 1; for an open bracket, the line of this bracket."""
+    is_open = "flow" in str(error.context)
+    marks = (error.context_mark, error.problem_mark)
+    mark = next(filter(None, marks if is_open else reversed(marks)), None)
+    return mark.line + 1 if mark else None
+
+
 def read_yaml(path: Path) -> object:
     """Read a YAML file with any content.
 
@@ -46,7 +54,7 @@ def read_yaml(path: Path) -> object:
     except FileNotFoundError:
         raise TableError("there is no such file", str(path)) from None
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise TableError(fault(error), str(path), f"line {mark.line + 1}" if mark else "") from None
+        line = line_of(error)
+        raise TableError(fault(error), str(path), f"line {line}" if line else "") from None
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise TableError(f"cannot be read: {' '.join(str(error).split())}", str(path)) from None

@@ -54,6 +54,7 @@ def test_a_mapping_file(written):
         ("seconds: {from: t, unit: [s]}", r"key 'seconds\.unit': \['s'\] must be one of s, sec, seconds, ms"),
         ("may_differ: 3", "key 'may_differ': must be a variable's name or a list of names"),
         ("case: a\ncase: b", r"line 2: key 'case' is there twice"),
+        ("columns: [a, b\nunits: c", r"line 1: expected ',' or ']'"),
         ("case: [a", r"line 1: .*expected"),
         (b"case: \xff", r"cannot be read: .*utf-8"),
     ],
