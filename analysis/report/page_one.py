@@ -25,7 +25,7 @@ from analysis.topics.network.curves import benchmarks
 from analysis.topics.quality.sentences import short_sentences
 from analysis.topics.registry import TOPICS
 from analysis.topics.topic import MOST_SENTENCES, Headline, Page
-from analysis.topics.weigh import DIFFERENCE, FURTHER_CRITERIA
+from analysis.topics.weigh import pointer_to_differences
 
 
 class FirstPage(NamedTuple):
@@ -114,18 +114,10 @@ def _remarks(contest: Contest, content: Content, labels: Labels, contrast: Contr
     return [
         "" if fastest is None else crossover(contest, fastest, labels),
         " ".join(
-            [subject_of_comparison(contest, content.facts, labels), _notes_on_differences(content)]
+            [subject_of_comparison(contest, content.facts, labels), pointer_to_differences(content)]
         ).strip(),
         unpaired_runs(contrast, contest, labels) if contrast else "",
     ]
-
-
-def _notes_on_differences(content: Content) -> str:
-    """Refer to published notes on differences between the interconnects; empty without such notes."""
-    notes = content.published.get("notes")
-    if notes is None or not notes["topic"].eq(DIFFERENCE).any():
-        return ""
-    return f"Section “{FURTHER_CRITERIA}” has notes on known differences."
 
 
 def _interim(contests: Sequence[Contest], content: Content) -> FirstPage:

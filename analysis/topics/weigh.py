@@ -62,6 +62,13 @@ def notes_section(content: Content) -> Section | None:
     return section("weigh", FURTHER_CRITERIA, [paragraph(HOW), notes_table])
 
 
+def pointer_to_differences(content: Content) -> str:
+    """Refer to the notes on differences between the interconnects; empty without such notes."""
+    if all(note["topic"] != DIFFERENCE for _, note in _notes(content)):
+        return ""
+    return f"Section “{FURTHER_CRITERIA}” has notes on known differences."
+
+
 def _notes(content: Content) -> Iterator[tuple[str, Mapping[Any, Any]]]:
     """Yield each note with its subject, the title of an interconnect or `GENERAL`."""
     labels = content.labels
