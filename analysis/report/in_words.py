@@ -63,7 +63,9 @@ def _bracket_notes(scaling: pd.DataFrame, improvement: pd.DataFrame, labels: Lab
     """Explain brackets: intervals of runs, and bands of simulated values, which have no probability."""
     is_simulated = scaling["kind"] == "simulated"
     notes = [f"Brackets contain {labels.intervals(scaling, comparisons=improvement)}."]
-    notes += [] if is_simulated.all() else ["A 95 % interval probably contains the true value."]
+    notes += (
+        [] if is_simulated.all() else [f"A {labels.confidence} interval probably contains the true value."]
+    )
     if is_simulated.any():
         notes.append(
             "The uncertainty band is the range of results that the uncertain inputs of the simulation allow."

@@ -19,6 +19,10 @@ from analysis.topics.improvement.sentences import not_compared, system_sentences
 
 MEANS = {"geometric": "Geometric", "plain": "Plain", "weighted": "By the weights of the mix"}
 """Names of the means over cases."""
+OF_CORRELATED_RUNS = (
+    "In simulations with equal systems and autocorrelations up to 0.7, at most 6 % of studies had a verdict."
+)
+"""Source: ``tests/benchmarks/imported_coverage.py``."""
 
 
 def comparison(content: Content) -> Section | None:
@@ -68,8 +72,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
                 " Successive imported runs may be correlated. Before an unpaired comparison, Nodeworth "
                 "therefore spreads the times of each point about their median. If all spread times of one "
                 "point are below all spread times of the other point, p is the smallest possible value for "
-                "the numbers of runs. In simulations with equal systems and autocorrelations up to 0.7, at "
-                "most 6 % of studies had a verdict."
+                f"the numbers of runs. {OF_CORRELATED_RUNS}"
             )
     if has_same_computing:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))

@@ -25,7 +25,7 @@ from analysis.presentation.network_words import COLLECTIVES, benchmark, ordered,
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.frames import Line, is_missing
 from analysis.topics.network import sentences as network_sentences
-from analysis.topics.network.curve_numbers import MARGIN
+from analysis.topics.network.curve_numbers import BEND, MARGIN
 from analysis.topics.network.tables import PAIRS
 from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
@@ -50,7 +50,7 @@ COLUMNS = {
         "Column “Another protocol from” shows the sizes at which another protocol probably starts. At these "
         "sizes, a message takes over 25 % more time than expected. The expected time lies on the straight "
         "line through the times of the two next smaller sizes. The column omits sizes whose time exceeds "
-        "the straight line between both neighbouring sizes by at most 5 %."
+        f"the straight line between both neighbouring sizes by at most {100 * BEND:g} %."
     ),
     "drops": (
         "Column “Quicker again from” shows the sizes at which a message takes over 10 % less time than a "

@@ -19,7 +19,7 @@ from analysis.runs.frames import Line, as_lines, is_missing, rows_like
 from analysis.runs.runs import valid_rows
 from analysis.topics.quality.populations import mixed_points
 from analysis.topics.quality.sentences import point_name
-from analysis.topics.quality.tables import POINT
+from analysis.topics.quality.tables import POINT, SPREAD_RULE
 
 COLUMNS = 4
 ROW_HEIGHT = 0.22
@@ -111,10 +111,7 @@ def _hover_text(point: Line) -> str:
 
 
 def _caption(spreads: pd.DataFrame, limit: float) -> str:
-    text = (
-        "Run-to-run spread of the times of each point, in percent. Spread is exp(1.48 × the "
-        "median absolute deviation of the log times) − 1."
-    )
+    text = f"Run-to-run spread of the times of each point, in percent. {SPREAD_RULE}"
     beyond = int((spreads["spread_percent"] > limit).sum())
     if beyond:
         drawn = "is drawn" if beyond == 1 else "are drawn"

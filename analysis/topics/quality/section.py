@@ -28,6 +28,7 @@ from analysis.topics.quality.sentences import (
     with_interval,
     world_sentences,
 )
+from analysis.topics.quality.tables import SPREAD_RULE
 
 MOST_ROWS = 30
 """Largest number of improvements in the table of the report."""
@@ -88,9 +89,8 @@ def _spread_table(variability: pd.DataFrame, labels: Labels) -> list[Block]:
         numbers("Largest spread (%)", percent, "max"),
     ]
     caption = (
-        f"Median and largest run-to-run spread of the points of each {labels.noun}. Spread is exp(1.48 × the "
-        "median absolute deviation of the log times) − 1. For normally distributed log times, it estimates "
-        "exp(their standard deviation) − 1."
+        f"Median and largest run-to-run spread of the points of each {labels.noun}. {SPREAD_RULE} For "
+        "normally distributed log times, spread estimates exp(s) − 1 with their standard deviation s."
     )
     if len(spreads) < len(variability.drop_duplicates(["interconnect", "kind"])):
         caption += " The other interconnects have no point with two complete blocks."

@@ -38,6 +38,7 @@ from analysis.statistics.distributions import thinned
 from analysis.statistics.shift import paired_shift
 from analysis.statistics.trend import trend
 
+SPREAD_RULE = "Spread is exp(1.48 × the median absolute deviation of the log times) − 1."
 OUTLIER_RULE = "Tukey's fences"
 FENCES = 1.5
 """Distance of Tukey's fences from the quartiles, in interquartile ranges."""
