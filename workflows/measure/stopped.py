@@ -74,7 +74,7 @@ def _count_invalid(plan: Plan) -> int:
 
 
 def state_of(plan: Plan) -> str:
-    """Return one line: the recorded blocks that still count, the invalid runs, and the state of the report."""
+    """Return one line: recorded blocks that still count, invalid runs, and the state of the report."""
     paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
     if not repetitions:
         return "what is made is kept"
