@@ -20,7 +20,7 @@ from analysis.runs.runs import is_outdated
 from analysis.runs.settings import NODES
 from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE
 from analysis.statistics.dependence import SHORTEST
-from analysis.topics.quality.tables import is_without_block, run_names
+from analysis.topics.quality.tables import is_without_block, repeated_points, run_names
 from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
@@ -151,11 +151,7 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
 
 def _repeated_sentence(valid: pd.DataFrame) -> str:
     """State how many points the user repeated apart from the other points; empty without such points."""
-    if "record" not in valid:
-        return ""
-    planned = valid["record"].astype("str").str.extract(r"/block-(\d+)-attempt-", expand=False)
-    runs = valid.assign(planned=planned).groupby([*POINT, "planned"], dropna=False).size()
-    is_repeated = runs.groupby(level=POINT, dropna=False).max() > 1
+    is_repeated = repeated_points(valid)
     number = int(is_repeated.sum())
     if number in (0, len(is_repeated)):
         return ""

@@ -100,6 +100,15 @@ QUALITY = table_schemas(
 """Schema of each table of this module by its name."""
 
 
+def repeated_points(valid: pd.DataFrame) -> pd.Series:
+    """Return for each point whether ``--again`` repeated it: a planned block then has several valid runs."""
+    if "record" not in valid:
+        return pd.Series(dtype=bool)
+    planned = valid["record"].astype("str").str.extract(r"/block-(\d+)-attempt-", expand=False)
+    runs = valid.assign(planned=planned).groupby([*POINT, "planned"], dropna=False).size()
+    return runs.groupby(level=POINT, dropna=False).max() > 1
+
+
 def make_quality_tables(
     runs: pd.DataFrame, ranked: dict[str, list[str]], settings: Settings
 ) -> dict[str, pd.DataFrame]:

@@ -12,7 +12,7 @@ from analysis.presentation.sentences import disagreement_sentences, reference_se
 from analysis.runs.facts import AboutCase
 from analysis.runs.frames import lowest_level
 from analysis.topics.fastest.section import network_answer
-from analysis.topics.quality.tables import is_without_block
+from analysis.topics.quality.tables import is_without_block, repeated_points
 from analysis.topics.scaling.case_tables import scaling_tables
 
 TEXT_WIDTH = 110
@@ -38,8 +38,7 @@ def case_sections(content: Content) -> list[Section]:
             blocks.append(bullets(site_references, "Reference run of each site", case))
         blocks += content.figures("scaling", case)
         runs = content.runs[content.runs["case"] == case]
-        was_repeated = bool((runs["valid"] & (runs["attempt"] > 1)).any())
-        has_blocks = not (was_repeated or is_without_block(runs).any())
+        has_blocks = not (repeated_points(runs[runs["valid"]]).any() or is_without_block(runs).any())
         blocks += scaling_tables(case, scaling, labels, _room(blocks), has_blocks)
         if notes := _notes(content, case):
             blocks.append(bullets(notes, "", case))
