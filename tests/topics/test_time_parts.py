@@ -51,6 +51,14 @@ def test_parts_by_hand(runs):
     assert list(mesh["seconds"]) == [3.0, 3.0] and mesh["share"].isna().all()
 
 
+def test_a_part_that_exceeds_the_main_loop_by_rounding_is_all_of_it(runs):
+    """Lines that arrive together: all of 0.2160005 s is one part, which is rounded to microseconds."""
+    one_part = runs.assign(seconds=0.2160005)
+    one_part["loop_seconds.p"], one_part["loop_seconds.other"] = 0.0, 0.216001
+    parts = make_part_tables(one_part)["parts"]
+    assert seconds_and_shares(parts, 1, "main loop") == {"p": (0.0, 0.0), "other": (0.216001, 1.0)}
+
+
 def test_iterations_are_relative_to_the_smallest_count(runs):
     solver = make_part_tables(runs)["solver_iterations"].set_index("processes")
     assert solver.loc[2, ["iterations", "relative", "reference_processes"]].tolist() == [13, 1.3, 1]

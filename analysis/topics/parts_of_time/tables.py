@@ -133,11 +133,14 @@ def _columns_after(valid: pd.DataFrame, prefix: str) -> dict[str, pd.Series]:
 def _medians(
     valid: pd.DataFrame, stage: str, parts: Mapping[str, pd.Series], whole: pd.Series | None
 ) -> pd.DataFrame:
-    """Compute the median of each part of a stage at each point, and the median of its share of the whole."""
+    """Compute the median of each part of a stage at each point, and the median of its share of the whole.
+
+    Programs round their parts, so a part that is the whole may exceed it a little. Its share is then 1.
+    """
     columns = [*POINT, "stage", "part", "n", "seconds", "share"]
     tables = []
     for part, seconds in parts.items():
-        share = seconds / whole if whole is not None else pd.Series(np.nan, seconds.index)
+        share = (seconds / whole).clip(upper=1) if whole is not None else pd.Series(np.nan, seconds.index)
         timed = valid[POINT].assign(n=seconds, seconds=seconds, share=share)[seconds.notna()]
         medians = timed.groupby(POINT, dropna=False, as_index=False).agg(
             {"n": "size", "seconds": "median", "share": "median"}
