@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import os
 import shutil
 from pathlib import Path
 
@@ -260,6 +261,22 @@ def test_a_folder_that_cannot_be_written_and_gzipped_files_are_read(tutorial, ad
     assert case.settings["mesh"] == ["blockMesh"] and case.settings["as_is"]["fields"] == ["U", "p"]
     assert b"endTime 0.25;" in files["system/controlDict"]
     assert "system/controlDict.gz" not in files and "0/U.gz" in files
+
+
+def test_a_dictionary_that_is_newer_than_the_mesh_gets_a_remark(tutorial, adopt, capsys):
+    """Runs use the mesh of the folder, although the user may have edited its dictionary."""
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    dictionary, owner = folder / "system/blockMeshDict", folder / "constant/polyMesh/owner"
+    owner.parent.mkdir()
+    owner.write_text('note "nPoints: 882 nCells: 400 nFaces: 1640";\n')
+    remark = "system/blockMeshDict is newer than constant/polyMesh, the mesh that runs use"
+    made = dictionary.stat().st_mtime
+    for seconds_later, remarked in ((-3600, False), (3, False), (3600, True)):
+        os.utime(owner, (made, made - seconds_later))
+        case = adopt(folder, run_here=False)
+        assert (f"case cavity: {remark}\n" in capsys.readouterr().err) == remarked
+        assert (f"S{remark[1:]}." in case.description) == remarked
+    assert case.settings["mesh"] == [] and "(400 cells)" in case.description
 
 
 def test_links_are_followed_or_refused_by_name(tutorial, adopt, tmp_path):

@@ -50,6 +50,8 @@ class Adopted:
         Parameter that holds the number of steps.
     serial_seconds, memory_MB : float
         Rough estimates for a serial run, which serve until a trial run has been made.
+    remarks : tuple of str
+        Sentences about input that may not be what the user expects, without a full stop.
     """
 
     program: str
@@ -60,6 +62,7 @@ class Adopted:
     steps_key: str | None
     serial_seconds: float
     memory_MB: float  # noqa: N815
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ _LEAST_STEPS, _STEPS = 3, 100
 """Smallest number of steps that can be timed, and a number of steps for estimates."""
 _NOTHING = 1e-12
 """Average up to which a field counts as zero if it is zero in the serial run."""
+_COPY_SECONDS = 5.0
+"""Longest time that a copy of a case takes, so that the times of its files differ by no more."""
 _ESTIMATED_CELLS = 100_000
 """Number of cells that is assumed for a mesh that has not been made yet."""
 
@@ -91,6 +93,8 @@ class FoamCase:
         Number of cells; None if the mesh has not been made yet.
     changes : list of str
         Phrases for the report: each names a setting that a timed run changes.
+    remarks : list of str
+        Sentences about dictionaries that are newer than the mesh.
     """
 
     solver: str
@@ -102,6 +106,7 @@ class FoamCase:
     mesh: list[str]
     cells: int | None
     changes: list[str]
+    remarks: list[str]
 
     @property
     def serial_seconds(self) -> float:
@@ -175,6 +180,7 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
         mesh=mesh,
         cells=cells_of(source, start),
         changes=changes,
+        remarks=_newer_than_mesh(source, start),
     )
 
 
@@ -366,11 +372,33 @@ def _number(control: Entries, key: str, where: Path) -> float:
         raise InputError(f"{where}: {key}: {text!r} is not a number") from None
 
 
+def _owner_of(source: Path, start: str) -> Path | None:
+    """Return the file of the mesh that states its number of cells; None without a mesh."""
+    return file_of(source, "constant/polyMesh/owner") or file_of(source, f"{start}/polyMesh/owner")
+
+
 def cells_of(source: Path, start: str) -> int | None:
     """Return the number of cells of the mesh; None without a mesh."""
-    owner = file_of(source, "constant/polyMesh/owner") or file_of(source, f"{start}/polyMesh/owner")
+    owner = _owner_of(source, start)
     count = re.search(r"nCells: *(\d+)", text_of(owner, 2000)) if owner else None
     return int(count[1]) if count else None
+
+
+def _newer_than_mesh(source: Path, start: str) -> list[str]:
+    """Return a sentence for each dictionary of the mesh that was changed after the mesh was made.
+
+    All files of a copied or cloned folder are equally new, except for the time that the copy took.
+    """
+    owner = _owner_of(source, start)
+    if owner is None:
+        return []
+    made, mesh = owner.stat().st_mtime, owner.parent.relative_to(source)
+    files = (file_of(source, f"system/{name}") for name in ("blockMeshDict", "snappyHexMeshDict"))
+    return [
+        f"{file.relative_to(source)} is newer than {mesh}, the mesh that runs use"
+        for file in files
+        if file and file.stat().st_mtime > made + _COPY_SECONDS
+    ]
 
 
 def _mesh(source: Path, start: str, script: str) -> list[str]:
@@ -382,7 +410,7 @@ def _mesh(source: Path, start: str, script: str) -> list[str]:
         Text of the script Allrun.pre, which runs first; empty if it does not run. It may make the mesh.
     """
     commands = [f"sh ./{SCRIPT}"] if script else []
-    if any(file_of(source, f"{place}/polyMesh/owner") for place in ("constant", start)):
+    if _owner_of(source, start):
         return commands
     steps = {
         "surfaceFeatureExtract": "system/surfaceFeatureExtractDict",

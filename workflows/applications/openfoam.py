@@ -346,6 +346,7 @@ class OpenFOAM(Application):
             steps_key="iterations",
             serial_seconds=seen.serial_seconds,
             memory_MB=seen.memory_MB,
+            remarks=tuple(seen.remarks),
         )
 
     def variants(self, case: Case) -> list[Case]:

@@ -171,6 +171,8 @@ def _complete(
             f"{where}: the input states no number of steps, or too few to be timed{_keys_of_steps(app)}; "
             "state it with --steps, or with steps in the study"
         )
+    for remark in adopted.remarks:
+        print(f"case {given.name}: {remark}", file=sys.stderr)
     seconds, memory = adopted.serial_seconds, adopted.memory_MB
     _write_case(name, given, copy, adopted, steps or adopted.steps, seconds, memory)
     if run_here:
@@ -285,6 +287,7 @@ def _write_case(
     memory: float,
 ) -> None:
     """Write the case.yaml of a copy."""
+    remarks = "".join(f" {remark[0].upper()}{remark[1:]}." for remark in adopted.remarks)
     made = (
         f" Each timed run makes {steps} steps. The input asks for {adopted.steps} steps."
         if adopted.steps
@@ -297,7 +300,7 @@ def _write_case(
         "application": name,
         "title": given.name[:60],
         "description": (
-            f"{adopted.program} runs {given.path}.{made}{changes} Nodeworth compares the results of each "
+            f"{adopted.program} runs {given.path}.{remarks}{made}{changes} Nodeworth compares the results of each "
             "run with the results of the serial run. Consistent results may still be wrong."
         ),
         "stands_for": "an input of the user",
