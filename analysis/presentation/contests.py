@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ ROUNDING = 1e-9
 """Largest excess over a whole number of processes or nodes that counts as a rounding error."""
 DISTURBED = "mostly disturbed"
 """Beginning of column ``note`` of table ``peaks`` for a curve whose runs other programs disturbed."""
+ONE_SAMPLE = "one sample"
+"""Column ``note`` of table ``peaks`` for a curve with a single run at each count."""
 ONLY = " (only count)"
 """Words behind the best count of a curve with a single count."""
 NEARLY = 0.9
@@ -313,6 +315,17 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
 def has_weak_blocks(peak: Line) -> bool:
     """Return whether the blocks of a curve cannot show its peak: see column ``note`` of table ``peaks``."""
     return str(peak["note"]).startswith(("fewer", DISTURBED))
+
+
+def single_runs_remark(peaks: Iterable[Line]) -> str:
+    """Return the remark, after a space, that curves have a single run at each count; empty for others.
+
+    Parameters
+    ----------
+    peaks : iterable of mapping
+        Rows of the curves in ``peaks``.
+    """
+    return " (single runs)" if {peak["note"] for peak in peaks} == {ONE_SAMPLE} else ""
 
 
 def is_best_at_largest(peak: Line, scaling: pd.DataFrame) -> bool:

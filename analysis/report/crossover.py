@@ -20,7 +20,8 @@ def crossover(contest: Contest, fastest: pd.DataFrame, labels: Labels) -> str:
     Sites and placements without the baseline of the title have no sentence.
 
     A side counts as shown if the interval of the next interconnect's difference excludes 0. Single runs have
-    no interval, and the sentence says so. Counts at which any of the fastest was not run are left out.
+    no interval, and the sentence says so. Counts at which any of the fastest was not run are left out, and
+    counts with equal times.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def _sentence(contest: Contest, group: pd.DataFrame, labels: Labels) -> str:
     unit = contest.unit
     leaders = set(group.loc[group["place"] == 1, "interconnect"])
     common = group.groupby(unit)["interconnect"].transform(lambda names: leaders <= set(names))
-    won = as_lines(winners(group[common]).sort_values(unit))
+    best = winners(group[common]).sort_values(unit)
+    won = as_lines(best[best["equal"].map(len) < 2])
     if len({line["interconnect"] for line in won}) < 2:
         return ""
     return _order(won, contest, labels, has_two=group["interconnect"].nunique() == 2)

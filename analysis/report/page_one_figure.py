@@ -15,6 +15,7 @@ from analysis.presentation.contests import (
     find_contests,
     nodes_of,
     on_shared_cores,
+    single_runs_remark,
     whole_count,
 )
 from analysis.presentation.curve_panels import (
@@ -98,7 +99,8 @@ def _result(contest: Contest, labels: Labels) -> str:
         count = min(peak["peak_processes"] for peak in stops)
         names = [labels.curve(peak) for peak in stops if peak["peak_processes"] == count]
         verb = "stops" if len(names) == 1 else "stop"
-        return f"{named_or_counted(names)} {verb} scaling at {contest.counted(count)}"
+        first = contest.counted(count) + single_runs_remark(stops)
+        return f"{named_or_counted(names)} {verb} scaling at {first}"
     best = best_equivalent(contest)
     if best is not None and share_needed(best) < 1:
         needed = contest.needed(best)
@@ -119,7 +121,8 @@ def _result(contest: Contest, labels: Labels) -> str:
         note, *others = {str(peak["note"]) for peak, _ in ends}
         because = f" ({note})" if note.startswith("fewer") and not others else ""
         return f"{reached}: the peak is undecided{because}"
-    return f"{labels.speedup.capitalize()} rises up to {most}, {contest.largest_count}"
+    remark = single_runs_remark(peak for peak, _ in ends)
+    return f"{labels.speedup.capitalize()} rises up to {most}, {contest.largest_count}{remark}"
 
 
 def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: FigureLabels) -> None:

@@ -19,6 +19,7 @@ from analysis.presentation.contests import (
     end_of,
     nodes_of,
     on_shared_cores,
+    single_runs_remark,
     whole_count,
 )
 from analysis.presentation.formats import MISSING, counted, listed
@@ -85,7 +86,9 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     largest = listed(dict.fromkeys(contest.largest_of(f"the {labels.noun}") for contest in contests), "or")
     if "+" in marks:
-        caption += f" A + after the number of {units} means that {labels.speedup} rises up to {largest}."
+        caption += f" A + after the number of {units} means that {labels.speedup} rises up to {largest}"
+        remark = single_runs_remark(peak for contest in contests for peak in as_lines(contest.peaks))
+        caption += f"{remark}."
     if "?" in marks:
         caption += (
             f" A ? after the number of {units} means that the results do not show whether this number "

@@ -15,12 +15,14 @@ from analysis.presentation.blocks import Block, Row, Section, left, paragraph, r
 from analysis.presentation.content import Content
 from analysis.presentation.contests import (
     DISTURBED,
+    ONE_SAMPLE,
     ONLY,
     Contest,
     end_of,
     has_weak_blocks,
     is_best_at_largest,
     on_shared_cores,
+    single_runs_remark,
 )
 from analysis.presentation.formats import MISSING, MOST, counted, joined, listed, named_or_counted
 from analysis.presentation.labels import Labels
@@ -140,7 +142,7 @@ def _note(curve: Curve, members: NDArray[np.bool_], disturbed: bool) -> str | No
         return None
     has_single_runs = curve.table["n"][~curve.is_serial].max() < 2
     if has_single_runs:
-        return "one sample"
+        return ONE_SAMPLE
     return SOME_WEAK if _strong_counts_show_end(curve) else f"fewer than {FEWEST} blocks"
 
 
@@ -272,7 +274,7 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     reached = f"{subject} {'is' if is_one else 'are'} {_speedups(lines)} with {contest.counted(count)}"
     largest = contest.largest_of(f"this {labels.noun}" if is_one else f"these {labels.noun}s")
     if end == "rises":
-        return f"{reached}, {largest}. {it_rises.capitalize()} up to this count"
+        return f"{reached}, {largest}. {it_rises.capitalize()} up to this count{single_runs_remark(lines)}"
     weak = listed(sorted({line["note"] for line in lines if has_weak_blocks(line)}), "or")
     because = f", because the results are from {weak}" if weak else ""
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):

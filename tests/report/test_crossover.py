@@ -69,6 +69,13 @@ def test_a_difference_on_one_side_only_is_undecided():
     )
 
 
+@pytest.mark.parametrize("factors", [(1.0,), FACTORS])
+def test_equal_times_at_a_count_are_no_lead(factors):
+    """The first of the file would otherwise be the faster one, although both need the same time."""
+    same = {2: 80.0, 4: 40.0, 8: 20.0}
+    assert crossover({"first": same, "second": {2: 80.0, 4: 30.0, 8: 15.0}}, factors=factors) == []
+
+
 def test_without_a_change_of_order_there_is_no_crossover():
     assert crossover({"early": EARLY, "slow": {count: 2 * time for count, time in EARLY.items()}}) == []
 

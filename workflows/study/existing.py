@@ -300,8 +300,8 @@ def _write_case(
         "application": name,
         "title": given.name[:60],
         "description": (
-            f"{adopted.program} runs {given.path}.{remarks}{made}{changes} Nodeworth compares the results of each "
-            "run with the results of the serial run. Consistent results may still be wrong."
+            f"{adopted.program} runs {given.path}.{remarks}{made}{changes} Nodeworth compares the results "
+            "of each run with the results of the serial run. Consistent results may still be wrong."
         ),
         "stands_for": "an input of the user",
         "size": SIZE_OF_USERS,
