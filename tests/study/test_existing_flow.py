@@ -269,13 +269,13 @@ def test_a_dictionary_that_is_newer_than_the_mesh_gets_a_remark(tutorial, adopt,
     dictionary, owner = folder / "system/blockMeshDict", folder / "constant/polyMesh/owner"
     owner.parent.mkdir()
     owner.write_text('note "nPoints: 882 nCells: 400 nFaces: 1640";\n')
-    remark = "system/blockMeshDict is newer than constant/polyMesh, the mesh that runs use"
+    remark = "runs use the mesh in constant/polyMesh, which is older than system/blockMeshDict"
     made = dictionary.stat().st_mtime
     for seconds_later, remarked in ((-3600, False), (3, False), (3600, True)):
         os.utime(owner, (made, made - seconds_later))
         case = adopt(folder, run_here=False)
         assert (f"case cavity: {remark}\n" in capsys.readouterr().err) == remarked
-        assert (f"S{remark[1:]}." in case.description) == remarked
+        assert (f"R{remark[1:]}." in case.description) == remarked
     assert case.settings["mesh"] == [] and "(400 cells)" in case.description
 
 

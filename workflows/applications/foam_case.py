@@ -395,7 +395,7 @@ def _newer_than_mesh(source: Path, start: str) -> list[str]:
     made, mesh = owner.stat().st_mtime, owner.parent.relative_to(source)
     files = (file_of(source, f"system/{name}") for name in ("blockMeshDict", "snappyHexMeshDict"))
     return [
-        f"{file.relative_to(source)} is newer than {mesh}, the mesh that runs use"
+        f"runs use the mesh in {mesh}, which is older than {file.relative_to(source)}"
         for file in files
         if file and file.stat().st_mtime > made + _COPY_SECONDS
     ]
