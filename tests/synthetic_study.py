@@ -69,7 +69,7 @@ def make_runs(
                         "valid": True,
                         "reason": None,
                         "noise": 0.01,
-                        "started": f"2026-01-01T{block:02d}:{place:02d}:{list(CASES).index(case):02d}+00:00",
+                        "started": f"2026-01-01T{block + place // 60:02d}:{place % 60:02d}:{list(CASES).index(case):02d}+00:00",
                         "record": f"records/{len(rows)}.json",
                     }
                 )

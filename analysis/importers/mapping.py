@@ -14,8 +14,10 @@ from analysis.runs.yaml_files import read_yaml
 
 TEXTS = ("case", "interconnect", "kind")
 COUNTS = ("processes", "nodes", "cores", "oversubscription", "block", "repetition", "threads")
-COLUMNS = (*TEXTS, *COUNTS, "energy_joules", "seconds")
-"""Columns of the runs table that a mapping may fill."""
+PER_NODE = "processes_per_node"
+"""Entry from which Nodeworth computes `processes` or `nodes`, which must then be the other of the two."""
+COLUMNS = (*TEXTS, *COUNTS, PER_NODE, "started", "energy_joules", "seconds")
+"""Columns of the runs table that a mapping may fill, and `PER_NODE`."""
 
 SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 """Units of time and their length in seconds."""
@@ -26,7 +28,8 @@ UNITS = {"seconds": SECONDS, "energy_joules": JOULES}
 
 _KEYS = {
     **dict.fromkeys(TEXTS, ("from", "names", "value")),
-    **dict.fromkeys(COUNTS, ("from", "value")),
+    **dict.fromkeys((*COUNTS, PER_NODE), ("from", "value")),
+    "started": ("from",),
     **dict.fromkeys(UNITS, ("from", "unit")),
 }
 

@@ -295,7 +295,8 @@ def _importer(name: str, read: Callable[[Path, str, Mapping], Import]) -> Import
 
     def read_unmapped(text: str, source: str, mapping: Mapping) -> Import:
         if mapping.fields:
-            raise TableError(f"is a Nodeworth table ({name}), which takes no mapping", source)
+            message = f"is a Nodeworth table ({name}), which takes no mapping: change or add its columns"
+            raise TableError(message, source)
         return read(Path(source), text, mapping)
 
     return Importer(name, recognises, read_unmapped)

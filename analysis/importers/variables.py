@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from analysis.importers.mapping import COLUMNS, UNITS, Field, Mapping, misspelt
+from analysis.importers.mapping import COLUMNS, PER_NODE, UNITS, Field, Mapping, misspelt
 from analysis.importers.resolution import decimal_steps
 from analysis.importers.results import Import
 from analysis.runs.runs import REQUIRED, TableError, complete_runs
@@ -27,6 +27,8 @@ GUESSES = {
     "block": ("block",),
     "repetition": (),
     "threads": ("threads", "num_cpus_per_task", "cpus_per_task", "threads_per_process", "threadspertask"),
+    PER_NODE: (PER_NODE,),
+    "started": ("started",),
     "energy_joules": ("energy_joules",),
     "seconds": ("seconds",),
 }
@@ -173,12 +175,17 @@ def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source
     guess = next((name for name in GUESSES[column] if name in names), None)
     if guess is None and column in UNITS:
         guess = _only_variable(column, records, source)
+    if guess is None and column == "processes":
+        if all(_resolved(count, records, mapping, source) for count in ("nodes", PER_NODE)):
+            return None
+        more = f", or map nodes and {PER_NODE}"
+    else:
+        more = ""
     if guess is None and column in REQUIRED:
         near = difflib.get_close_matches(column, names, n=1)
         hint = f", but {near[0]!r} is similar" if near else ""
-        message = (
-            f"no variable holds it{hint} (found: {_listed(names)}): rename one, or name one in a mapping"
-        )
+        remedy = f"rename one, or name one in a mapping{more}"
+        message = f"no variable holds it{hint} (found: {_listed(names)}): {remedy}"
         raise TableError(message, source, column=column)
     return None if guess is None else Field((guess,))
 
@@ -214,8 +221,15 @@ def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object]
     """Return a row of the runs table, or the reason why a record cannot be one."""
     origins = {column: origin for column, origin in fields.items() if origin is not None}
     values = {column: _value(record, origin) for column, origin in origins.items()}
+    each = values.pop(PER_NODE, None)
+    if each is not None and (problem := _fill_counts(values, each)):
+        return problem
     row: dict[str, object] = {**values}
     for column in REQUIRED:
+        if column not in origins:  # `processes`, if they follow from the nodes
+            if values.get(column) is None:
+                return f"'nodes' or '{PER_NODE}' is empty"
+            continue
         names = ", ".join(origins[column].variables)
         if column == "interconnect" and _is_serial(values, record, origins[column]):
             continue
@@ -240,6 +254,39 @@ def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object]
     name = f"{record.file.rpartition('/')[2]}: {record.location}"
     ended = {"valid": not record.reason, "reason": record.reason or None, "censored": record.censored}
     return {**row, **ended, "record": name}
+
+
+def _fill_counts(values: dict[str, Value], each: Value) -> str | None:
+    """Compute the processes of a run from its nodes, or its nodes from its processes.
+
+    Parameters
+    ----------
+    values : dict
+        Values of the run by column, which are changed.
+    each : str or int or float
+        Processes per node.
+
+    Returns
+    -------
+    str or None
+        Why the counts are wrong; None if they are right.
+    """
+    counts = {PER_NODE: each, **{name: values.get(name) for name in ("nodes", "processes")}}
+    try:
+        whole = {name: None if value is None else int(str(value)) for name, value in counts.items()}
+    except ValueError:
+        stated = ", ".join(f"{name} {value!r}" for name, value in counts.items() if value is not None)
+        return f"{stated}: must be whole numbers"
+    per_node, nodes, processes = whole[PER_NODE], whole["nodes"], whole["processes"]
+    if not per_node or per_node < 1:
+        return f"'{PER_NODE}' is {each!r}: must be 1 or more"
+    if processes is None and nodes is not None:
+        values["processes"] = nodes * per_node
+    elif processes is not None and nodes is None:
+        values["nodes"] = -(-processes // per_node)
+    elif processes is not None and nodes is not None and -(-processes // per_node) != nodes:
+        return f"{processes} processes on {nodes} nodes contradict {PER_NODE}, {per_node}"
+    return None
 
 
 def _is_serial(values: Entries[str, Value], record: Recorded, origin: Field) -> bool:

@@ -222,9 +222,9 @@ def test_a_separator_at_the_end_of_every_line_is_no_column(written):
     assert read_foreign(path).runs["seconds"].tolist() == [8.5, 4.5]
 
 
-def test_a_decimal_comma_is_named(written):
-    path = written("case;interconnect;tasks;seconds\nfall;ib;2;8,5\n")
-    message = "'seconds' (seconds) is no number: '8,5': write a decimal point, and no thousands separator"
+def test_a_thousands_separator_is_named(written):
+    path = written("case;interconnect;tasks;seconds\nfall;ib;2;8.125,5\n")
+    message = "'seconds' (seconds) is no number: '8.125,5': write a decimal point, and no thousands separator"
     assert message in refusal(TableError, read_foreign, path)
 
 

@@ -131,3 +131,24 @@ def test_threads_and_energy_need_no_mapping(foreign):
         [2, 1, 2, 1.422, 4.759],
         [2, 1, 2, 1.3358, 4.719],
     ]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_decimal_commas_are_read_unless_the_comma_separates_columns(written, separator):
+    """As a spreadsheet in German or French writes them."""
+    rows = [
+        ("case", "interconnect", "tasks", "time[s]"),
+        ("lu", "eth", "2", "9,5"),
+        ("lu", "eth", "4", "6,125"),
+    ]
+    text = "".join(separator.join(row) + "\n" for row in rows)
+    imported = read_foreign(written(text))
+    assert imported.runs["seconds"].tolist() == [9.5, 6.125] and imported.unread == []
+
+
+def test_a_comma_that_may_separate_thousands_is_not_read(written):
+    text = "case;interconnect;tasks;time[s]\nlu;eth;2;9,500\nlu;eth;4;6,125\n"
+    reason = refusal(TableError, read_foreign, written(text))
+    assert (
+        "'seconds' (time) is no number: '9,500': write a decimal point, and no thousands separator" in reason
+    )

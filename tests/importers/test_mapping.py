@@ -107,3 +107,67 @@ def test_of_several_energies_a_mapping_names_one(tmp_path):
     assert read_foreign(file, mapping=named).runs["energy_joules"].tolist() == [25]
     reason = refusal(TableError, make_mapping, {"energy_joules": {"from": "cpu", "unit": "s"}})
     assert "'s' must be one of J, kJ, MJ, GJ, Wh, kWh" in reason
+
+
+PER_NODE = {"processes_per_node": "cores_per_node", "seconds": {"from": "time", "unit": "s"}}
+
+
+def test_processes_follow_from_nodes_and_processes_per_node(tmp_path):
+    file = jube(tmp_path, "case,interconnect,nodes,cores_per_node,time", "lu,opa,2,48,9.5", "lu,ib,3,128,4")
+    runs = read_foreign(file, mapping=make_mapping(PER_NODE)).runs
+    assert runs["processes"].tolist() == runs["cores"].tolist() == [96, 384]
+    assert runs["nodes"].tolist() == [2, 3]
+
+
+def test_nodes_follow_from_processes_and_processes_per_node(tmp_path):
+    file = jube(tmp_path, "case,interconnect,processes,time", "lu,ib,32,9.5", "lu,ib,64,5", "lu,ib,100,4")
+    mapping = make_mapping(PER_NODE | {"processes_per_node": {"value": 64}})
+    assert read_foreign(file, mapping=mapping).runs["nodes"].tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ("2,48,100", "100 processes on 2 nodes contradict processes_per_node, 48"),
+        ("2,48.5,96", "processes_per_node '48.5', nodes '2', processes '96': must be whole numbers"),
+        ("2,0,96", "'processes_per_node' is '0': must be 1 or more"),
+        (",48,", "'nodes' or 'processes_per_node' is empty"),
+    ],
+)
+def test_wrong_processes_per_node_are_reported(tmp_path, counts, message):
+    heading = "case,interconnect,nodes,cores_per_node,processes,time"
+    if counts.endswith(","):
+        heading, counts = heading.replace("processes,", ""), counts[:-1]
+    file = jube(
+        tmp_path, heading, f"lu,opa,{counts},9.5", f"lu,opa,{'2,48' if counts == ',48' else '2,48,96'},9.5"
+    )
+    imported = read_foreign(file, mapping=make_mapping(PER_NODE))
+    assert imported.unread == [f"{file}: line 2: {message}"] and len(imported.runs) == 1
+
+
+def test_missing_processes_name_both_ways_to_state_them(tmp_path):
+    file = jube(tmp_path, "case,interconnect,nodes,time[s]", "lu,opa,2,9.5")
+    assert "rename one, or name one in a mapping, or map nodes and processes_per_node" in refusal(
+        TableError, read_foreign, file
+    )
+
+
+def test_a_start_gives_the_order_of_the_runs(tmp_path):
+    file = jube(
+        tmp_path,
+        "case;interconnect;tasks;time;date",
+        "lu;ib;4;9,5;2026-10-11 08:09",
+        "lu;ib;4;9,7;2026-10-11 08:00",
+    )
+    runs = read_foreign(
+        file, mapping=make_mapping({"started": "date", "seconds": {"from": "time", "unit": "s"}})
+    ).runs
+    assert runs["started"].tolist() == ["2026-10-11 08:09", "2026-10-11 08:00"]
+    assert runs["block"].tolist() == [2, 1] and set(runs["order_from"]) == {"started"}
+
+
+@pytest.mark.parametrize("start", ["11.10.2026 08:00", "Sunday", "2026-13-11 08:00"])
+def test_a_start_that_cannot_be_read_is_refused(tmp_path, start):
+    file = jube(tmp_path, "case,interconnect,processes,seconds,started", f"lu,ib,4,9.5,{start}")
+    reason = refusal(TableError, read_foreign, file)
+    assert f"line 2, column 'started': {start!r}: write date and time as 2026-10-11 08:00" in reason

@@ -62,7 +62,9 @@ def test_repetitions_are_in_order_of_execution():
 
 
 def test_a_malformed_start_time_is_refused():
-    with pytest.raises(TableError, match=r"^runs table: row 1, column 'started': 'noon' is no time$"):
+    with pytest.raises(
+        TableError, match=r"^runs table: row 1, column 'started': 'noon': write date and time as "
+    ):
         quality("repetitions", rows("duct", "a", {2: 1.0}, started="noon"))
 
 
