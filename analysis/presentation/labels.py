@@ -81,12 +81,14 @@ class Labels:
     def cut(self, name: object) -> str:
         """Return the title of an interconnect up to its first comma.
 
-        The title is not cut if another title of the study has the same beginning.
+        The title is not cut if another title of the study has the same beginning, or if the beginning is the
+        name of another interconnect.
         """
         title = self.full_name(name)
         beginning, comma, _ = title.partition(", ")
-        beginnings = [_beginning(self.full_name(other)) for other in self.facts.interconnects]
-        return beginning if comma and beginnings.count(beginning) == 1 else title
+        taken = [_beginning(self.full_name(other)) for other in self.facts.interconnects]
+        taken += [other for other in self.facts.interconnects if other != name]
+        return beginning if comma and taken.count(beginning) == 1 else title
 
     def curve(self, row: Line, level: bool = False) -> str:
         """Return the title of the curve of a row: the interconnect, and its processes per node if these vary.

@@ -124,6 +124,10 @@ def core_hours_section(content: Content) -> Section | None:
         f"The study took {formats.number(total)} core hours. The runs that the results use took "
         f"{formats.number(counted)} core hours"
     )
+    waited = float(hours.loc[hours["reason"] == WAITED, "core_hours"].sum())
+    if waited > 0:
+        outside = " and the time of jobs outside runs" if "job_states" in content.tables else ""
+        summary += f". Waiting for an idle machine{outside} took {formats.number(waited)} core hours"
     if "job_states" in content.tables:
         states = content.tables["job_states"]
         jobs = listed(f"{line['jobs']} {line['state']}" for line in as_lines(states))

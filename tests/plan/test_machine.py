@@ -77,7 +77,7 @@ def test_a_study_that_waits_names_the_command_and_the_folder_of_the_other_study(
         "    print('held', flush=True); time.sleep(60)"
     )
     snakemake = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {script!r}])"
-    typed = [PYTHON, "-c", snakemake, "workflows.start", "--case", "my case", "--processes", "1,2"]
+    typed = [PYTHON, "-c", snakemake, "workflows.start", "--case", "my case", "--processes", "1,2", "x" * 99]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     lines = []
     with subprocess.Popen(typed, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as process:
@@ -91,7 +91,7 @@ def test_a_study_that_waits_names_the_command_and_the_folder_of_the_other_study(
         finally:
             for each in [*psutil.Process(process.pid).children(recursive=True), process]:
                 each.kill()
-    command = f"process {process.pid}, ./run-study --case 'my case' --processes 1,2, in {tmp_path}"
+    command = f"process {process.pid}, ./run-study --case 'my case' --processes 1,2 …, in {tmp_path}"
     assert lines == [f"waiting for another study that measures on this machine: {command}"]
 
 

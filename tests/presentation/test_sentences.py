@@ -129,6 +129,7 @@ def test_a_unique_name_is_cut_at_its_comma():
         "Myrinet (sim)",
         "InfiniBand (RDMA, 2003, sim)",
     ]
+    assert named("n1, latency x1000", "InfiniBand")[0] == "n1, latency x1000 (sim)"  # n1 is InfiniBand
     both = named("Gigabit Ethernet (emulated)", "Gigabit Ethernet, 30 µs")
     assert both == ["GigE (emulated, sim)", "GigE, 30 µs (sim)"]
     full = Labels(Facts.of({"interconnects": {"a": {"title": "Myrinet, single port"}}}), full=True)

@@ -74,18 +74,20 @@ def test_a_study_that_ran_nothing_took_nothing():
 
 def test_the_report_states_core_hours_and_their_source():
     all_runs, tables, facts = make_study(make_runs(3))
-    for dump, expected in (
+    for dump, outside, expected in (
         (
             DUMP,
+            " and the time of jobs outside runs took 2",
             "are from Slurm's accounting of the study's jobs: 1 CANCELLED, 2 COMPLETED, 1 REQUEUED and 1 TIMEOUT. The jobs took 2 kWh.",
         ),
-        ("", "are from the records of the runs."),
+        ("", " took 0.55", "are from the records of the runs."),
     ):
         made = make_core_hours(runs(), jobs(dump))
         section = part(make_report(all_runs, tables | made, facts, []), "core_hours")
         assert (
-            f"The runs that the results use took 1.5 core hours. The core hours {expected}"
-            in sentences_of(section).replace("1.50", "1.5").replace("2.00", "2")
+            "The runs that the results use took 1.5 core hours. Waiting for an idle machine"
+            f"{outside} core hours. The core hours {expected}"
+            in sentences_of(section).replace("1.50", "1.5").replace("2.00", "2").replace("0.550", "0.55")
         )
         (table,) = [block for block in section["blocks"] if block["type"] == "table"]
         assert len(cells(table)) == len(made["core_hours"])

@@ -12,6 +12,7 @@ import shlex
 import signal
 import stat
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,8 @@ LOCK = Path("/tmp/nodeworth-measuring.lock")
 
 LOCKS = Path("/proc/locks")
 """The kernel's list of locks on files."""
+LONGEST_COMMAND = 120
+"""Characters of a command line that a message shows."""
 
 
 def say_in(log: TextIO) -> Callable[[str], None]:
@@ -114,7 +117,8 @@ def _holder(descriptor: int) -> str:
         holder = psutil.Process(pids[0])
         snakemakes = [process for process in holder.parents() if _is_snakemake(process)]
         study = snakemakes[-1] if snakemakes else holder
-        text = f": process {study.pid}, {_as_typed(_words(study))}"
+        typed = textwrap.shorten(_as_typed(_words(study)), LONGEST_COMMAND, placeholder=" …")
+        text = f": process {study.pid}, {typed}"
     except (IndexError, psutil.Error):  # gone meanwhile, or in another container
         return ""
     try:

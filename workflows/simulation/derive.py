@@ -367,7 +367,10 @@ def _processor_time(curves: pd.DataFrame, limit: int, link: _Link) -> _Processor
         return None
     interval = float((small["bytes"] / small["bandwidth_MBps"]).min())
     benchmark = stream["benchmark"].iloc[0]
-    basis = f"the smallest interval of {benchmark}, or half of a message's time; the time per byte is assumed"
+    basis = (
+        f"the smaller of the smallest interval of {benchmark} and half of a message's time; the time per "
+        "byte is assumed"
+    )
     return _ProcessorTime(interval, None, basis)
 
 
