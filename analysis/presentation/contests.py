@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE, SINGLE_VALUE
 from analysis.presentation.sentences import counts_of, processes
 from analysis.runs.frames import CURVE, Line, Tables, as_float, as_lines, is_missing, rows_like, unit_of
-from analysis.runs.kinds import comparable_sets, ran
+from analysis.runs.kinds import comparable_sets, ran, side
 from analysis.runs.settings import NODES
 
 ROUNDING = 1e-9
@@ -282,6 +282,19 @@ def nodes_of(rows: pd.DataFrame, count: float) -> int | None:
     return math.ceil(count / most_per_node - ROUNDING)
 
 
+def fits_one_node(saving: Line, contest: Contest) -> bool:
+    """Return whether an equivalent needs only one node, on which no message crosses the interconnect.
+
+    Parameters
+    ----------
+    saving : mapping
+        Row of ``node_equivalent`` with an equivalent.
+    """
+    curve = {**saving, "kind": side(str(saving["kind"]), 1)}
+    rows = rows_like(contest.scaling, curve, ["interconnect", "kind", "processes_per_node"])
+    return nodes_of(rows, whole_count(saving["equivalent_processes"])) == 1
+
+
 def end_of(peak: Line, scaling: pd.DataFrame) -> str:
     """Return whether a curve still gains speedup at its largest count.
 
@@ -310,6 +323,24 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
         may_gain = peak["peak_processes"] == 1 and (larger["speedup_high"] >= 1).any()
         return "unsure" if may_gain else "stops"
     return "unsure" if as_float(peak["peak_speedup_low"]) <= 1 else "rises"
+
+
+def too_few(comparison: Line) -> str:
+    """Write that a comparison has too few blocks or runs for a verdict, and how many a verdict needs.
+
+    Parameters
+    ----------
+    comparison : mapping
+        Row of ``improvement`` whose verdict is ``untestable``.
+    """
+    present, needed = (as_float(comparison[name]) for name in ("blocks", "blocks_needed"))
+    text = f"too few {blocks_or_runs(comparison)}"
+    return f"{text}: {present:.0f} of at least {needed:.0f}" if needed > present else text
+
+
+def blocks_or_runs(comparison: Line) -> str:
+    """Return what a comparison counts: blocks if it is paired, else runs."""
+    return "blocks" if not is_missing(comparison["paired"]) and comparison["paired"] else "runs"
 
 
 def has_weak_blocks(peak: Line) -> bool:

@@ -31,7 +31,7 @@ from analysis.runs.columns import IMPROVEMENT_KEY
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
-from analysis.runs.runs import DISTURBED_CORES
+from analysis.runs.runs import BLOCK, DATE, DISTURBED_CORES, SESSION
 from analysis.topics.improvement.sentences import WITHHELD, none_compared
 from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed, count_drifting
 from analysis.topics.quality.tables import POINT
@@ -50,7 +50,15 @@ OF_SIMULATED = (
 DECIDED = ("has a verdict: faster or slower", "have verdicts: faster or slower")
 """State of decided comparisons, for one comparison and for several."""
 CONDITIONS = {
-    "block": ("blocks", "the runs of a block were made together, in no fixed order"),
+    BLOCK: ("blocks", "the runs of a block were made together, in no fixed order"),
+    DATE: (
+        "start times. Nodeworth counts the runs of a date as a block",
+        "the runs of different dates were independent",
+    ),
+    SESSION: (
+        "days or sessions, which Nodeworth counts as blocks",
+        "the runs of different blocks were independent, and the runs of a block were in no fixed order",
+    ),
     "started": ("start times", "the runs were independent"),
     "row": (
         "no start times",

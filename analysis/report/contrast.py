@@ -10,15 +10,19 @@ from analysis.curves.outcomes import DEPENDS_ON_COUNT, FASTEST_ALONE, MEDIANS_DI
 from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
+    blocks_or_runs,
     direction,
+    fits_one_node,
     has_single_value,
     medians_contradict,
+    too_few,
     whole_count,
 )
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.frames import CURVE, Line, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
+from analysis.runs.settings import NODES
 from analysis.topics.improvement.sentences import WITHHELD
 
 ONE_RUN = "a single run"
@@ -39,16 +43,22 @@ class Contrast:
     equivalent : mapping or None
         Row of ``node_equivalent`` at the best count of the slower interconnect, if the faster interconnect
         matches it with fewer processes or nodes.
+    on_one_node : bool
+        Whether this match is on one node, where no message crosses the interconnect.
     """
 
     comparison: Line
     direction: str | None
     equivalent: Line | None
+    on_one_node: bool = False
 
     @property
     def saves(self) -> bool:
-        """Whether the equivalent, with its interval if it has one, is below the count that it matches."""
-        if self.equivalent is None:
+        """Whether the equivalent, with its interval if it has one, is below the count that it matches.
+
+        An equivalent on one node is no saving of an interconnect.
+        """
+        if self.equivalent is None or self.on_one_node:
             return False
         high = self.equivalent["equivalent_high"]
         return is_missing(high) or _is_below(as_float(high), as_float(self.equivalent["baseline_processes"]))
@@ -85,7 +95,8 @@ def find_contrast(contest: Contest, has_baseline: bool, alpha: float) -> Contras
 
 
 def _make(comparison: Line, word: str | None, contest: Contest) -> Contrast:
-    return Contrast(comparison, word, _saving_of(comparison, word, contest) if word else None)
+    saving = _saving_of(comparison, word, contest) if word else None
+    return Contrast(comparison, word, saving, saving is not None and fits_one_node(saving, contest))
 
 
 def _rank(contrast: Contrast) -> tuple[bool, bool, bool, float, float]:
@@ -166,7 +177,7 @@ def _open_title(line: Line, other: str, baseline: str) -> str:
         percent = formats.percent(abs(line["best_percent"]))
         return f"{other} is {percent} {line['best_verdict']} than {baseline}, each at its best count"
     if verdict.startswith("untestable"):
-        return f"Too few runs to distinguish {other} from {baseline}"
+        return f"Too few {blocks_or_runs(line)} to distinguish {other} from {baseline}"
     if verdict.startswith("not distinguishable"):
         return f"No distinguishable difference between {other} and {baseline}"
     title = f"Undecided whether {other} is faster than {baseline}"
@@ -185,11 +196,45 @@ def why_undecided(line: Line) -> str:
     if medians_contradict(line):
         return MEDIANS_DISAGREE
     if outcome(verdict) == "untestable":
-        return "too few runs"
+        return too_few(line)
     if verdict in WITHHELD:
         return WITHHELD[verdict]
     low, high = (as_float(line[f"improvement_{end}"]) for end in ("low", "high"))
     return "not distinguishable after correction" if low * high > 0 else ""
+
+
+def cores_of_saving(contrast: Contrast, contest: Contest, labels: Labels) -> str:
+    """State the cores of both sides of a saving of nodes, if their nodes differ in cores; else nothing."""
+    saving = contrast.equivalent
+    if contest.unit != NODES or saving is None or not contrast.saves:
+        return ""
+    sides = (
+        (labels.compared(saving), saving["interconnect"], whole_count(saving["equivalent_processes"])),
+        (labels.baseline(saving), saving["baseline_interconnect"], int(saving["baseline_processes"])),
+    )
+    texts, cores_of_nodes = [], set()
+    for name, interconnect, nodes in sides:
+        curve = contest.scaling[contest.scaling["interconnect"] == interconnect]
+        per_node = (curve["cores"] / curve["nodes"]).unique()
+        if len(per_node) != 1:
+            return ""
+        cores_of_nodes.add(per_node[0])
+        texts.append(f"{contest.counted(nodes)} of {name} have {formats.whole(nodes * per_node[0])} cores")
+    return f"{' and '.join(texts)}." if len(cores_of_nodes) > 1 else ""
+
+
+def unattained_speedup(contrast: Contrast, contest: Contest, labels: Labels) -> str:
+    """State that a slower interconnect does not reach the best of its baseline; else nothing."""
+    line = contrast.comparison
+    same = as_lines(rows_like(contest.equivalent, line, PAIR))
+    if contrast.direction != "slower" or not same or same[0]["attainable"]:
+        return ""
+    speedup = formats.number(same[0]["target_speedup"])
+    largest = contest.counted(rows_like(contest.scaling, line)[contest.unit].max())
+    return (
+        f"{labels.compared(line)} does not reach the highest {labels.speedup} of {labels.baseline(line)}, "
+        f"{speedup}, with up to {largest}."
+    )
 
 
 def unpaired_runs(contrast: Contrast, contest: Contest, labels: Labels) -> str:

@@ -1,4 +1,4 @@
-"""The count from which another interconnect is the fastest, for page one."""
+"""The order of the interconnects at all counts, for page one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import groupby, pairwise
 
 import pandas as pd
 
+from analysis.curves.outcomes import ONE_NODE
 from analysis.presentation import formats
 from analysis.presentation.contests import Contest
 from analysis.presentation.labels import Labels
@@ -16,6 +17,9 @@ from analysis.topics.fastest.tables import winners
 
 def crossover(contest: Contest, fastest: pd.DataFrame, labels: Labels) -> str:
     """State up to which count one interconnect is the fastest, and from which count another.
+
+    If one interconnect is the fastest at all counts, the sentence names it only if nothing else on page one
+    does: the best counts of the baselines are on one node, where no interconnect is compared.
 
     Sites and placements without the baseline of the title have no sentence.
 
@@ -31,7 +35,7 @@ def crossover(contest: Contest, fastest: pd.DataFrame, labels: Labels) -> str:
     Returns
     -------
     str
-        Empty if the same interconnect has the shortest time at all counts.
+        Empty if the same interconnect has the shortest time at all counts, and a comparison shows it.
     """
     rows = fastest[
         (fastest["case"] == contest.case)
@@ -54,9 +58,25 @@ def _sentence(contest: Contest, group: pd.DataFrame, labels: Labels) -> str:
     common = group.groupby(unit)["interconnect"].transform(lambda names: leaders <= set(names))
     best = winners(group[common]).sort_values(unit)
     won = as_lines(best[best["equal"].map(len) < 2])
+    has_two = group["interconnect"].nunique() == 2
     if len({line["interconnect"] for line in won}) < 2:
+        compared = contest.improvement["improvement_percent"].notna().any()
+        is_on_one_node = contest.improvement["note"].str.endswith(ONE_NODE, na=False).any()
+        return _lead(won, contest, labels, has_two) if is_on_one_node and not compared else ""
+    return _order(won, contest, labels, has_two)
+
+
+def _lead(won: Sequence[Line], contest: Contest, labels: Labels, has_two: bool) -> str:
+    """Write at which counts of several nodes an interconnect is the fastest, given the winners."""
+    won = [line for line in won if as_float(line["lead_low"]) > 0]
+    if not won:
         return ""
-    return _order(won, contest, labels, has_two=group["interconnect"].nunique() == 2)
+    word, other = ("faster", "the other") if has_two else ("the fastest", "the next")
+    longer = formats.percents(as_float(line["lead_percent"]) for line in won)
+    return (
+        f"On several nodes, {labels.curve(won[0])} is {word} {_at(won, contest)}: {other} {labels.noun} "
+        f"takes {longer} longer."
+    )
 
 
 def _order(won: Sequence[Line], contest: Contest, labels: Labels, has_two: bool) -> str:

@@ -17,6 +17,7 @@ from analysis.report.in_words import reference_run
 from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, percent_interval, rows_like
 from analysis.runs.kinds import side
 from analysis.runs.settings import PROCESSES
+from analysis.topics.equivalents import equivalent_count
 from analysis.topics.improvement.sentences import disturbance
 
 MOST_FIGURES = 4
@@ -76,6 +77,9 @@ def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: b
             return key_figure(label, "none", note)
         return key_figure(label, "undecided", "no interconnect is shown to be faster")
     count, needed = int(saving["baseline_processes"]), whole_count(saving["equivalent_processes"])
+    if contrast.on_one_node:
+        why = f"{contest.counted(needed)} would do, but on one node, where no message uses the interconnect"
+        return key_figure(label, "unknown", why, kind=_kind_of(saving, contrast))
     ends = [as_float(saving[f"equivalent_{end}"]) for end in ("high", "low")]
     saved_ends = ""
     if all(map(math.isfinite, ends)):
@@ -84,7 +88,7 @@ def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: b
     note = f"{formats.whole(needed)} with {labels.compared(saving)} instead of {count} with "
     note += labels.baseline(saving)
     if not contest.has_run(saving["interconnect"], needed):
-        note += f"; {formats.whole(needed)} is interpolated"
+        note += f"; {formats.whole(needed)} is {equivalent_count(saving)}, interpolated and rounded up"
     return key_figure(label, formats.whole(count - needed), note, saved_ends, _kind_of(saving, contrast))
 
 

@@ -13,7 +13,15 @@ from analysis.presentation.formats import counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import look_sentences
 from analysis.report.certainty import count_runs, how_sure, how_sure_in_short
-from analysis.report.contrast import Contrast, contrast_title, find_contrast, page_labels, unpaired_runs
+from analysis.report.contrast import (
+    Contrast,
+    contrast_title,
+    cores_of_saving,
+    find_contrast,
+    page_labels,
+    unattained_speedup,
+    unpaired_runs,
+)
 from analysis.report.crossover import crossover
 from analysis.report.in_words import table_notes
 from analysis.report.key_figures import MOST_FIGURES, make_key_figures
@@ -109,14 +117,18 @@ def _with_runs(content: Content) -> FirstPage:
 
 
 def _remarks(contest: Contest, content: Content, labels: Labels, contrast: Contrast | None) -> list[str]:
-    """State where the order of the interconnects changes, and what a comparison compares."""
+    """State where the order of the interconnects changes, and what a comparison shows or leaves out."""
     fastest = content.tables.get("fastest")
     return [
         "" if fastest is None else crossover(contest, fastest, labels),
         " ".join(
             [subject_of_comparison(contest, content.facts, labels), pointer_to_differences(content)]
         ).strip(),
-        unpaired_runs(contrast, contest, labels) if contrast else "",
+        *(
+            remark(contrast, contest, labels)
+            for remark in (cores_of_saving, unattained_speedup, unpaired_runs)
+            if contrast
+        ),
     ]
 
 

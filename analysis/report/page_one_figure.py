@@ -13,6 +13,7 @@ from analysis.presentation.contests import (
     Contest,
     end_of,
     find_contests,
+    fits_one_node,
     nodes_of,
     on_shared_cores,
     single_runs_remark,
@@ -71,7 +72,7 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
     caption = f"{caption[:1].upper()}{caption[1:]}"
     if equivalents:
         caption += (
-            f" Right: number of {headline.unit} that each interconnect in this panel needs for the highest "
+            f" Right: number of {headline.unit} that each {labels.noun} in this panel needs for the highest "
             f"{labels.speedup} of its baseline, {labels.baseline(equivalents[0])}. Nodeworth rounds each "
             f"number up to whole {headline.unit}."
         )
@@ -102,7 +103,7 @@ def _result(contest: Contest, labels: Labels) -> str:
         first = contest.counted(count) + single_runs_remark(stops)
         return f"{named_or_counted(names)} {verb} scaling at {first}"
     best = best_equivalent(contest)
-    if best is not None and share_needed(best) < 1:
+    if best is not None and share_needed(best) < 1 and not fits_one_node(best, contest):
         needed = contest.needed(best)
         count = contest.counted(best["baseline_processes"])
         return f"{labels.compared(best)} with {needed} matches {labels.baseline(best)} with {count}"

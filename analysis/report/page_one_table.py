@@ -15,6 +15,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.contests import (
     ONLY,
     Contest,
+    blocks_or_runs,
     direction,
     end_of,
     nodes_of,
@@ -219,7 +220,7 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
             return f"inseparable from time {at_count}"
         is_untestable = outcome(comparison["verdict"]) == "untestable"
         if is_untestable:
-            return f"too few runs {at_count}"
+            return f"too few {blocks_or_runs(comparison)} {at_count}"
         percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
         return f"undecided: {percent}{formats.THIN}% {at_count}"
     percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))

@@ -39,6 +39,8 @@ PAUSE = pd.Timedelta(hours=4)
 """Time without a start that separates the runs of two dates; shorter nights are one session."""
 UNKNOWN_ORDER = "unknown"
 """Value of column ``order_from`` if nothing shows the order of the runs of a point."""
+WITH_BLOCKS = BLOCK, DATE, SESSION = "block", "date", "session"
+"""Values of column ``order_from`` for rows with a block: the column, a date of `started`, or a session."""
 LOOP_SECONDS = "loop_seconds."
 PREPARE_SECONDS = "prepare_seconds."
 NODE_NAMES = "node_names"
@@ -116,9 +118,10 @@ RUNS = pa.DataFrameSchema(
         "threads": _COUNT,
         "order_from": described(
             _TEXT,
-            "Source of the order of the point's runs: `started`, `block`, `repetition`, `row` (of the"
-            " file) or `unknown`, with the number of the file in the study. Empty for runs of the "
-            "study itself.",
+            "Source of the order of the point's runs: `started`, `block`, `date` (blocks from the dates of "
+            "`started`), `session` (blocks from column `session` or `day`), `repetition`, `row` (of the "
+            "file) or `unknown`, with the number of the file in the study. Empty for runs of the study "
+            "itself.",
         ),
         "origin": described(
             pa.Column(str, nullable=True, required=False),
@@ -165,9 +168,9 @@ RUNS = pa.DataFrameSchema(
   `seconds` is a lower bound.
 - `resolution_seconds` is the step to which `seconds` was rounded, empty at full precision.
 - `origin` is how a row entered a study's table; it is empty for results of other tools.
-- `order_from` is the evidence for the order of the runs of a point: ``block``, ``started``, ``repetition``,
-  ``row`` (of its file) or `UNKNOWN_ORDER`, followed by the file of an imported row. It is empty for a row
-  with a `block` that is not imported."""
+- `order_from` is the evidence for the order of the runs of a point: one of `WITH_BLOCKS`, ``started``,
+  ``repetition``, ``row`` (of its file) or `UNKNOWN_ORDER`, followed by the file of an imported row. It is
+  empty for a row with a `block` that is not imported."""
 FURTHER_COLUMNS = {
     "seconds_low, seconds_high": "Band of a simulated row.",
     "seconds_least_computing_low, seconds_least_computing_high": (
@@ -348,6 +351,7 @@ def complete_runs(
         _validate(_VALID_RUNS, timed_rows(runs))
         _refuse_crowded_cores(runs)
         _refuse_coarse_times(runs)
+        _refuse_unreadable_starts(runs)
         _refuse_repeated_rows(runs, point)
     except TableError as error:
         row = "" if error.row is None else f"row {error.row + 1}"
@@ -488,6 +492,7 @@ def _filled(runs: pd.DataFrame, point: Sequence[str]) -> pd.DataFrame:
         number, _ = coded(runs.loc[without_block, name].astype("str"))
         first = 1 if runs["block"].isna().all() else int(runs["block"].max()) + 1
         runs.loc[without_block, "block"] = first + number
+        runs.loc[without_block, "order_from"] = SESSION
     if not any(name in runs for name in SESSIONS):
         _fill_blocks_by_date(runs, point)
     without_block = runs["block"].isna()
@@ -524,6 +529,7 @@ def _fill_blocks_by_date(runs: pd.DataFrame, point: Sequence[str]) -> None:
     rows = rows[dates_of_point.groupby(rows["in_case"]).transform("max") > 1]
     before = 0 if runs["block"].isna().all() else int(runs["block"].max())
     runs.loc[rows.index, "block"] = before + rows["number"]
+    runs.loc[rows.index, "order_from"] = DATE
     keys = (*point, "block", "repetition", "attempt")
     if (_rows_with_the_same(runs.loc[rows.index], keys).position > 0).any():
         runs.loc[rows.index, "repetition"] = pd.NA
@@ -639,6 +645,16 @@ def _refuse_coarse_times(runs: pd.DataFrame) -> None:
         stated, seconds = (float(runs[name].iloc[row]) for name in ("resolution_seconds", "seconds"))
         message = f"{stated:g}: must be at most the time, {seconds:g}"
         raise TableError(message, column="resolution_seconds", row=row)
+
+
+def _refuse_unreadable_starts(runs: pd.DataFrame) -> None:
+    """Refuse a start in another form than ISO 8601, since it would not show the order of the runs."""
+    given = runs["started"].notna()
+    started = pd.to_datetime(runs["started"], errors="coerce", utc=True, format="ISO8601")
+    if (given & started.isna()).any():
+        row = int((given & started.isna()).to_numpy().argmax())
+        message = f"{runs['started'].iloc[row]!r}: write date and time as 2026-10-11 08:00"
+        raise TableError(message, column="started", row=row)
 
 
 def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:

@@ -11,11 +11,18 @@ import pandera.pandas as pa
 from analysis.curves.curve_comparison import Pair, names_of_pair
 from analysis.curves.curves import Curve
 from analysis.curves.equivalence import equivalents_of, targets_of
-from analysis.curves.outcomes import outcome
+from analysis.curves.outcomes import ONE_NODE, outcome
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, paragraph, section
 from analysis.presentation.content import Content
-from analysis.presentation.contests import Contest, count_interconnects, direction, nodes_of, whole_count
+from analysis.presentation.contests import (
+    Contest,
+    count_interconnects,
+    direction,
+    fits_one_node,
+    nodes_of,
+    whole_count,
+)
 from analysis.presentation.formats import MISSING, counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts, with_levels
@@ -164,10 +171,15 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         f"Number of {nouns} that each {labels.noun} needs for the highest {labels.speedup} of its baseline. "
         "The heading of each group of rows names the baseline. "
         f"Between two counts with runs, Nodeworth interpolates {labels.speedup} linearly. The intervals omit "
-        "the error of this interpolation. On page one, "
-        f"Nodeworth rounds each number up to whole {nouns}. File tables/node_equivalent.csv also has these "
+        "the error of this interpolation. Where page one names such a number, "
+        f"Nodeworth rounds it up to whole {nouns}. File tables/node_equivalent.csv also has these "
         f"numbers for lower values of {labels.speedup}."
     )
+    if rows["reversed"].any():
+        caption += (
+            f" For {labels.noun}s that are slower than their baseline, a second group exchanges the two: the "
+            f"slower {labels.noun} is the baseline there."
+        )
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
         caption += (
             f" In brackets, {MISSING} stands for a number below the smallest count with runs. In "
@@ -249,7 +261,9 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
     if faster:
         return "The baseline is fastest on one process"
     if lines and all(is_missing(line["improvement_percent"]) for line in lines):
-        return "No interconnects are compared"
+        at_best = any(str(line["note"]).endswith(ONE_NODE) for line in lines)
+        place = " at the best count of their baseline" if at_best else ""
+        return f"No interconnects are compared{place}"
     return "No interconnect is clearly faster than its baseline at the count where the baseline is fastest"
 
 
@@ -265,6 +279,12 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     needed = _needed(line, rows)
     matched = _with_nodes(int(line["baseline_processes"]), baseline_rows)
     saved = _saved(line, baseline_rows, rows)
+    if fits_one_node(line, contest):
+        return (
+            f"Nodes saved in {labels.case(contest.case)}: unknown. {labels.compared(line)} with {needed} is "
+            f"as fast as {labels.baseline(line)} with {matched}. On one node, no message uses the "
+            "interconnect"
+        )
     unit = "Processes" if saved.endswith(NO_NODE) else "Nodes"
     text = (
         f"{unit} saved in {labels.case(contest.case)}: {labels.compared(line)} with {needed} is as fast as "

@@ -16,7 +16,7 @@ from analysis.presentation.rows import line_table, numbers, texts
 from analysis.presentation.sentences import AT_TARGET, coverage_sentence, invalid_runs
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.runs.frames import Line, is_missing
-from analysis.runs.runs import is_outdated
+from analysis.runs.runs import BLOCK, DATE, SESSION, is_outdated
 from analysis.runs.settings import NODES
 from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE
 from analysis.statistics.dependence import SHORTEST
@@ -84,8 +84,11 @@ def method_paragraphs(content: Content) -> list[str]:
             "times in these files. The files name no blocks: the number of blocks of a point is its number "
             "of runs."
         )
-        if not is_without_block(runs[~is_of_study]).all():
+        sources = runs.loc[~is_of_study, "order_from"].astype("str")
+        if sources.str.startswith(BLOCK, na=True).any():
             blocks = "times and the blocks in these files. The runs of a block were made together."
+        elif sources.str.startswith((DATE, SESSION)).any():
+            blocks = "times in these files. A block is all runs of a date or session."
         paragraphs.append(
             f"The {kinds} results are imported from files. Nodeworth does not change the {blocks}"
         )

@@ -2,7 +2,7 @@
 
 import pytest
 from made_tables import make_tables
-from report_parts import blocks, cells, part, sentences_of
+from report_parts import blocks, cells, part, plain, sentences_of
 from small_runs import rows, runs_table
 
 from analysis.curves.outcomes import ONE_NODE
@@ -91,7 +91,9 @@ class TestReport:
         text = sentences_of(part(report, "words"))
         reason = f"swift is not compared with slow in duct: 8 processes over swift {ONE_NODE}."
         assert f"Which is faster: {reason}" in text
-        assert "Nodes saved: unknown. No interconnects are compared." in text
+        assert (
+            "Nodes saved: unknown. No interconnects are compared at the best count of their baseline." in text
+        )
         assert "% faster" not in text and "saving" not in text
         (table,) = blocks(part(report, "answer"), "table")
         assert {row[0]: row[-1] for row in cells(table)} == {
@@ -111,6 +113,47 @@ class TestReport:
             "third is 50 % faster than slow at 8 processes, the best count of slow. swift is not compared"
             in text
         )
+
+
+SERIAL = {1: 16.0}
+
+
+def test_an_equivalent_between_the_serial_run_and_several_nodes_is_no_saving():
+    """The slow one is fastest with 4 processes; the swift one is as fast with 2, which are on one node of 2."""
+    slow, swift = {4: 10.0, 8: 11.0}, {4: 4.0, 8: 2.5}
+    runs = runs_table(
+        {**row, "nodes": -(-row["processes"] // 2)}
+        for name, times in ((None, SERIAL), ("slow", slow), ("swift", swift))
+        for row in rows("duct", name, times)
+    )
+    facts = Facts.of({"study": {"baselines": ["slow"], "names_baseline": True}})
+    report = make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
+    assert plain(report["result"]) == "swift is 150 % faster than slow at 4 processes"
+    first, *_ = blocks(part(report, "answer"), "key_figures")[0]["key_figures"]
+    why = "2 processes would do, but on one node, where no message uses the interconnect"
+    assert (plain(first["value"]), plain(first["note"])) == ("unknown", why)
+    assert (
+        "Nodes saved in duct: unknown. swift with about 2 processes on 1 node is as fast as slow with 4 "
+        "processes on 2 nodes. On one node, no message uses the interconnect."
+    ) in sentences_of(part(report, "words"))
+
+
+def test_the_order_on_several_nodes_is_stated_if_the_baseline_is_fastest_on_one():
+    """The slow one is fastest with 2 processes, which are on one node."""
+    slow, swift = {2: 8.0, 4: 10.0, 8: 12.0}, {2: 8.0, 4: 5.0, 8: 3.0}
+    runs = runs_table(
+        {**row, "nodes": -(-row["processes"] // 2)}
+        for name, times in ((None, SERIAL), ("slow", slow), ("swift", swift))
+        for row in rows("duct", name, times)
+    )
+    facts = Facts.of({"study": {"baselines": ["slow"], "names_baseline": True}})
+    report = make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
+    text = sentences_of(part(report, "answer"))
+    assert (
+        "On several nodes, swift is faster at 4 and 8 processes: the other interconnect takes 100 % to 300 % longer."
+        in text
+    )
+    assert "No interconnects are compared at the best count of their baseline. Reason: 2 processes" in text
 
 
 def test_no_title_claims_an_equivalent_of_runs_on_one_node():

@@ -98,7 +98,8 @@ def test_runs_of_a_date_are_a_block():
     assert blocks_of(of_sessions(dates)) == {"a": [1, 2, 3], "b": [1, 2, 3]}
     assert blocks_of(of_sessions(dates, repetition=1)) == {"a": [1, 2, 3], "b": [1, 2, 3]}
     assert blocks_of(of_sessions(dates, day="monday")) == {"a": [1], "b": [1]}
-    assert unplaced(of_sessions(dates))["order_from"].isna().all()
+    assert unplaced(of_sessions(dates))["order_from"].eq("date").all()
+    assert unplaced(of_sessions(dates, day="monday"))["order_from"].eq("session").all()
 
 
 def test_runs_of_one_session_are_no_block():

@@ -72,6 +72,9 @@ def test_other_tables_give_no_direction(tmp_path, name, verdict, basis):
 
 def test_runs_of_a_day_are_one_block(tmp_path):
     """Equal interconnects, six runs on each of three days: the days differ, so there are three times, not 18."""
-    line, _ = imported(tmp_path, "runs_on_three_days.csv")
+    line, report = imported(tmp_path, "runs_on_three_days.csv")
     assert line["paired"] and line["blocks"] == 3
     assert line["verdict"] == "untestable with 3 blocks"
+    assert plain(report["result"]).startswith("Too few blocks to distinguish ")
+    assert "The imported data have " in sentences_of(part(report, "answer"))
+    assert "which Nodeworth counts as blocks" in sentences_of(part(report, "answer"))

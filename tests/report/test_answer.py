@@ -91,9 +91,12 @@ class TestDuct:
         assert plain(peaks.how_far(contests, LABELS)) == (
             "Scaling of duct: GigE (pub) reaches its highest speedup, 8.33, with 16 processes. The speedup of "
             "InfiniBand (pub) is 31.2 with 32 processes, the largest process count of this interconnect. It rises "
-            "up to this count."
+            "up to this count (single runs)."
         )
-        assert plain(figure_title(contests[0], LABELS)) == "GigE (pub) stops scaling at 16 processes"
+        assert (
+            plain(figure_title(contests[0], LABELS))
+            == "GigE (pub) stops scaling at 16 processes (single runs)"
+        )
 
     @pytest.mark.parametrize(
         ("seconds", "blocks", "kind", "speedup", "nearly"),
@@ -173,7 +176,8 @@ class TestOpenComparisons:
             sentences.startswith("Which is faster: no interconnect is clearly faster or slower than")
             and "%" not in sentences
         )
-        assert "3 blocks are too few to decide" in sentences
+        needed = int(tables["improvement"]["blocks_needed"].max())
+        assert f"Reason: too few blocks: 3 of at least {needed}" in sentences
         assert "Nodes saved: unknown. " in nodes_saved(find_contests(tables, []), Labels(facts))
 
     def test_blocks_needed_for_a_decision(self, study):
@@ -206,9 +210,9 @@ class TestOpenComparisons:
         )
 
     def test_every_undecided_verdict_states_its_reason(self):
-        line = {"kind": "measured", "note": None, "blocks": 4}
+        line = {"kind": "measured", "note": None, "blocks": 4, "blocks_needed": 6, "paired": True}
         verdicts = {
-            "untestable with 4 blocks": "4 blocks are too few to decide",
+            "untestable with 4 blocks": "too few blocks: 4 of at least 6",
             "not distinguishable": "the differences may be noise",
             "faster or slower within the band": "the band includes both directions",
             "slower": "the medians of all runs say the opposite",
@@ -219,7 +223,7 @@ class TestOpenComparisons:
             assert plain(faster._why_undecided(row.to_frame().T)) == why
         assert (
             plain(faster._why_undecided(rows[:2]))
-            == "4 blocks are too few to decide, or the differences may be noise"
+            == "too few blocks: 4 of at least 6, or the differences may be noise"
         )
 
     def test_a_verdict_without_a_test_is_no_headline(self):
@@ -420,7 +424,8 @@ class TestMissingEquivalents:
         )
 
     def test_nothing_is_compared_on_one_node(self):
-        assert self.sentences(SWIFT, per_node=64) == "No interconnects are compared."
+        sentence = "No interconnects are compared at the best count of their baseline."
+        assert self.sentences(SWIFT, per_node=64) == sentence
 
 
 class TestSeveralCases:

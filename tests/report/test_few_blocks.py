@@ -48,7 +48,7 @@ def test_columns_with_an_interval_are_listed(report):
 
 def test_too_few_blocks_are_not_the_same_as_not_distinguishable(report):
     (table,) = blocks(part(report, "answer"), "table")
-    assert any(line[4].startswith("too few runs at ") for line in cells(table))
+    assert any(line[4].startswith("too few blocks at ") for line in cells(table))
 
 
 def test_a_study_with_a_target_has_a_coverage_of_its_own():

@@ -179,7 +179,7 @@ class TestPoorStudies:
         sentences = plain(part(report, "peaks"))
         assert "a verdict may need at least" in sentences
         (table,) = blocks(part(report, "answer"), "table")
-        assert {line[4] for line in report_parts.cells(table)} == {"is the baseline", "too few runs at 4"}
+        assert {line[4] for line in report_parts.cells(table)} == {"is the baseline", "too few blocks at 4"}
 
     def test_nothing_to_compare_is_a_sentence_and_no_empty_panel(self):
         runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))

@@ -63,9 +63,10 @@ def test_every_place_rounds_the_same_count_up():
     (exact,) = blocks(part(report, "equivalents"), "table")
     assert "swift with about 9 processes" in plain(report["result"])
     assert figure["value"] == str(16 - 9) and plain(figure["note"]).startswith("9 with swift instead of 16")
+    assert re.search(r"; 9 is 8\.34 \[8\.\d+, 8\.\d+\], interpolated and rounded up$", plain(figure["note"]))
     assert re.fullmatch(r"9 \[9, 9\] \(9 nodes\), baseline 16", plain(swift[5]))
     assert any(cell.startswith("8.34 [") for line in cells(exact) for cell in line)
-    assert "On page one, Nodeworth rounds each number up to whole processes." in exact["caption"]
+    assert "Where page one names such a number, Nodeworth rounds it up to whole" in exact["caption"]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +126,39 @@ def test_rows_whose_nodes_differ_are_systems(other, head):
         assert {"Interconnect", "System"} & {*titles} == {head}
 
 
+def test_nodes_of_different_size_have_their_cores_stated():
+    """16 nodes of 2 cores against 9 nodes of 8."""
+    cores = {"slow": 2, "swift": 8}
+    runs = runs_table(
+        {**row, "nodes": row["processes"], "processes": row["processes"] * cores[name]}
+        for name, times in {"slow": SLOW, "swift": SWIFT}.items()
+        for row in rows("duct", name, times)
+    )
+    settings = Settings(baselines=("slow",), draws=200, compare_by="nodes")
+    facts = Facts.of({"study": {"baselines": ["slow"], "names_baseline": True}})
+    report = make_report(runs, make_tables(runs, settings), facts, [])
+    assert plain(report["result"]) == "swift with about 9 nodes matches slow with 16 nodes"
+    stated = "9 nodes of swift have 72 cores and 16 nodes of slow have 32 cores."
+    assert stated in sentences_of(part(report, "answer"))
+
+
+def test_a_slower_interconnect_that_never_reaches_its_baseline_is_named():
+    report = report_of({"slow": SLOW, "swift": SWIFT}, baseline="swift", blocks=FACTORS)
+    text = "slow does not reach the highest speedup of swift, 31.2, with up to 32 processes."
+    assert text in sentences_of(part(report, "answer"))
+    assert "does not reach" not in sentences_of(part(report_of({"slow": SLOW, "swift": SWIFT}), "answer"))
+
+
+@pytest.mark.parametrize(("blocks", "remark"), [((1.0,), " (single runs)"), (FACTORS, "")])
+def test_single_runs_are_stated_where_the_end_of_a_curve_is(blocks, remark):
+    report = report_of({"swift": SWIFT}, baseline="swift", blocks=blocks)
+    largest = "32 processes, the largest process count with results"
+    assert plain(report["result"]) == f"Speedup rises up to {largest}{remark}"
+    assert f"It rises up to this count{remark}." in sentences_of(part(report, "words"))
+    stopped = report_of({"slow": SLOW}, blocks=blocks)
+    assert plain(stopped["result"]) == f"slow stops scaling at 16 processes{remark}"
+
+
 def test_a_faster_baseline_needs_fewer_for_the_best_of_the_other():
     report = report_of({"slow": SLOW, "swift": SWIFT}, baseline="swift", blocks=FACTORS)
     assert plain(report["result"]) == "swift with about 9 processes matches slow with 16 processes"
@@ -141,7 +175,7 @@ def test_a_single_run_is_stated_in_the_title():
 @pytest.mark.parametrize(
     ("blocks", "title"),
     [
-        ((0.9, 1.0), "Too few runs to distinguish b from a"),
+        ((0.9, 1.0), "Too few blocks to distinguish b from a"),
         ((0.9, 0.95, 1.0, 1.03, 1.05, 1.08, 1.1, 1.13), "No distinguishable difference between b and a"),
     ],
 )
@@ -340,7 +374,7 @@ def test_a_correction_that_leaves_a_comparison_open_is_stated():
     curves = {"slow": SLOW, "swift": SWIFT, "swifter": {count: time / 1.1 for count, time in SWIFT.items()}}
     report = report_of(curves, blocks=FACTORS)
     note = figures_of(report)["Speed at the peak, 16 processes"]["note"]
-    assert plain(note).endswith(" against slow, undecided: too few runs")
+    assert plain(note).endswith(" against slow, undecided: too few blocks: 6 of at least 7")
 
 
 @pytest.mark.parametrize(

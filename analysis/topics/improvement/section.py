@@ -61,7 +61,8 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         f"Improvement over the baseline at the number of {units} with which the baseline is fastest."
         f"{_other_counts(rows, labels)} For column “Average”, Nodeworth compares the geometric means of the "
         f"times of both {labels.noun}s. Each mean covers the numbers of {units} at which both have results, "
-        f"up to the number in column “{units.capitalize()}”. Runs on one process do not count."
+        f"up to the number in column “{units.capitalize()}”. Runs on one process do not count, but runs of "
+        "several processes on one node do."
     )
     if improvement["improvement_low"].notna().any():
         caption += f" Brackets contain {labels.intervals(improvement, comparisons=improvement)}."

@@ -26,6 +26,7 @@ from analysis.presentation.contests import (
     direction,
     direction_with_same_computing,
     has_single_value,
+    too_few,
 )
 from analysis.presentation.formats import MOST, counted, joined, listed, named_or_counted, percents
 from analysis.presentation.labels import Labels
@@ -195,7 +196,8 @@ def none_compared(improvement: pd.DataFrame) -> str:
     notes = improvement["note"].dropna()
     if notes.empty:
         return "No interconnects are compared."
-    text = f"No interconnects are compared. Reason: {notes.iloc[0]}."
+    place = " at the best count of their baseline" if notes.iloc[0].endswith(ONE_NODE) else ""
+    text = f"No interconnects are compared{place}. Reason: {notes.iloc[0]}."
     has_counts = notes.iloc[0].startswith("no common process count")
     return f"{text} With a column nodes, Nodeworth can compare by nodes." if has_counts else text
 
@@ -336,8 +338,9 @@ def _at(lines: Sequence[Line], baseline: str) -> str:
 
 def _why_undecided(rows: pd.DataFrame) -> str:
     """Say why comparisons show no direction."""
+    untestable = as_lines(rows[rows["verdict"].astype(str).str.startswith("untestable")])
     reasons = {
-        "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to decide",
+        "untestable": too_few(untestable[0]) if untestable else "",
         "not distinguishable": "the differences may be noise",
         "within the band": "the band includes both directions",
         **WITHHELD,

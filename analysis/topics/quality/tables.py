@@ -30,7 +30,7 @@ from analysis.runs.columns import (
     with_descriptions,
 )
 from analysis.runs.groups import Groups, coded, labelled, rectangles, runs_of
-from analysis.runs.runs import UNKNOWN_ORDER, TableError, timed_rows
+from analysis.runs.runs import BLOCK, DATE, SESSION, UNKNOWN_ORDER, WITH_BLOCKS, timed_rows
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats, Integers
 from analysis.statistics.dependence import credible, effective_blocks, lag_one
@@ -121,11 +121,6 @@ def make_quality_tables(
     ranked : dict
         Interconnects of each kind, from `analysis.curves.curves.ranking`.
     settings : Settings
-
-    Raises
-    ------
-    TableError
-        If a value of `started` is not a time.
     """
     ordered = in_order_of_execution(runs)
     point = points_of(ordered)
@@ -143,20 +138,8 @@ def make_quality_tables(
 
 
 def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
-    """Sort runs by `started`, or by block if a start is missing, and number them within each case.
-
-    Raises
-    ------
-    TableError
-        If a value of `started` is not a time.
-    """
-    started = pd.to_datetime(runs["started"], errors="coerce", utc=True, format="ISO8601")
-    is_invalid = started.isna() & runs["started"].notna()
-    if is_invalid.any():
-        row = int(is_invalid.argmax())
-        raise TableError(
-            f"'{runs['started'].iloc[row]}' is no time", "runs table", f"row {row + 1}", "started"
-        )
+    """Sort runs by `started`, or by block if a start is missing, and number them within each case."""
+    started = pd.to_datetime(runs["started"], utc=True, format="ISO8601")
     keys = [
         "block",
         "repetition",
@@ -200,7 +183,7 @@ def has_unknown_order(runs: pd.DataFrame, point: Integers) -> NDArray[np.bool_]:
 
 def is_without_block(runs: pd.DataFrame) -> pd.Series:
     """Mark imported runs whose file has no block; their number in `block` follows from their order."""
-    return ~runs["order_from"].astype("str").str.startswith("block", na=True)
+    return ~runs["order_from"].astype("str").str.startswith(WITH_BLOCKS, na=True)
 
 
 def run_names(runs: pd.DataFrame) -> pd.Series:
@@ -212,7 +195,8 @@ def run_names(runs: pd.DataFrame) -> pd.Series:
     row = runs.groupby(POINT, dropna=False)["block"].rank("first")
     evidence = runs["order_from"].astype("str").str.extract(r"^(\w+)", expand=False)
     names = {
-        "block": "block " + runs["block"].astype(str),
+        **dict.fromkeys((BLOCK, SESSION), "block " + runs["block"].astype(str)),
+        DATE: "start " + runs["started"].astype(str),
         "repetition": "repetition " + runs["repetition"].astype(str),
         "started": "start " + runs["started"].astype(str),
         "row": row.map("row {:.0f} of its point".format),
@@ -220,7 +204,7 @@ def run_names(runs: pd.DataFrame) -> pd.Series:
     named = runs["seconds"].map("{:g} s".format, na_action="ignore").fillna("without a time")
     for source, name in names.items():
         named = named.mask(evidence == source, name)
-    named = named.mask(evidence.isna(), names["block"])
+    named = named.mask(evidence.isna(), names[BLOCK])
     return runs["record"].astype("str").str.extract("([^/]+)$", expand=False).fillna(named)
 
 

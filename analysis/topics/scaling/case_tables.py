@@ -14,6 +14,7 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.rows import MOST_ROWS, Field, line_table, numbers, side_by_side
 from analysis.presentation.sentences import OF_SPEEDUPS, has_several
 from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, rows_like
+from analysis.runs.settings import NODES
 
 MOST_COUNTS = 16
 """Process counts that fit on a page as columns."""
@@ -81,6 +82,8 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels, has_blocks: bo
     serial = scaling[scaling["serial"]].drop_duplicates(["site", "seconds"]).assign(interconnect=None)
     points = labels.lines(scaling[~scaling["serial"]], "oversubscription", "interconnect", "processes")
     caption = f"{labels.case(case)}: {_contents(scaling, labels)}{rate_note}"
+    if (scaling["unit"] == NODES).any():
+        caption += " Efficiency is speedup × nodes of the reference run / nodes."
     if has_whole_runs:
         caption += " Column “Runs/day” is 86,400 s divided by this time, without start-up."
     return line_table(caption, fields, [*as_lines(serial), *points], title, case)
