@@ -67,19 +67,20 @@ def winners_table(won: pd.DataFrame, labels: Labels, several_runs: bool = False)
         counts = rows["processes"].fillna(rows["nodes"])
         rows = rows[counts == counts.groupby([rows[name] for name in curve], dropna=False).transform("max")]
         caption += " The table shows only the largest count. File tables/scaling.csv has all times."
+    tested = rows.loc[rows["compared_kinds"] != "simulated", "rivals"]
     if rows["rivals"].gt(0).any():
         caption += (
             " A ≈ marks a count at which another interconnect may be as fast as the interconnect in column "
             "“Fastest”."
         )
-        if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].gt(0).any():
+        if tested.gt(0).any():
             caption += " The statistical test is “multiple comparisons with the best”."
-    if rows["rivals"].notna().any():
+    if tested.notna().any():
         caption += (
             " Nodeworth may name a single fastest interconnect by chance. If all interconnects were equally "
             f"fast, this would happen at up to {formats.percent(100 * ALPHA, places=0)} of the tested counts."
         )
-    if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
+    if tested.isna().any():
         caption += (
             f" At counts with fewer than {FEWEST} blocks (repetitions), Nodeworth does not test whether "
             "another interconnect may be as fast."
