@@ -37,6 +37,8 @@ GUESSES = {
 MAY_DIFFER = re.compile(r"^(repeat_no|jube_.*)$")
 """Counters of ReFrame and JUBE, in which runs of one point may differ without a mapping."""
 
+MOST_VALUES = 4
+"""Values of a variable that a message lists."""
 _POINT = ("case", "interconnect", "kind", "nodes", "processes", "cores", "oversubscription", "threads")
 
 Value = str | int | float | None
@@ -345,7 +347,24 @@ def _check_parameters(
         different = next((group for group in values_per_point if len(group) > 1), None)
         if different is not None:
             raise TableError(
-                f"'{name}' takes several values in runs of one point ({_listed(different)}): make it part of "
-                "the case in a mapping, or list it under may_differ or the study's settings",
+                f"'{name}' takes several values in runs of one point ({_first_values(different)}): "
+                f"{_remedy(different)}",
                 source,
             )
+
+
+def _first_values(values: Iterable[str]) -> str:
+    first = sorted(values)
+    return ", ".join([*first[:MOST_VALUES], *(["…"] if len(first) > MOST_VALUES else [])])
+
+
+def _remedy(values: Iterable[str]) -> str:
+    """Return what a user can do if a variable takes several values in runs of one point."""
+    texts = pd.Series(list(values))
+    is_date = pd.to_datetime(texts, errors="coerce", format="ISO8601", utc=True).notna()
+    if is_date.all() and not texts.str.isdecimal().any():
+        return "map it to started, if it is the date of the run"
+    return (
+        "make it part of the case in a mapping, or list it under the study's settings, or under may_differ "
+        "if it is a result or has no influence"
+    )

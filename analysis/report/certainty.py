@@ -168,7 +168,7 @@ def how_sure_in_short(
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:
-        return f"{text}. {none_compared(improvement)}"
+        return f"{text}. {none_compared(improvement, labels)}"
     text += f". {_count_decided(comparisons)}"
     if inseparable := [line for line in comparisons if line["verdict"] == INSEPARABLE]:
         cases = named_or_counted({labels.case(line["case"]) for line in inseparable}, "case")

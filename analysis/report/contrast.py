@@ -204,37 +204,62 @@ def why_undecided(line: Line) -> str:
 
 
 def cores_of_saving(contrast: Contrast, contest: Contest, labels: Labels) -> str:
-    """State the cores of both sides of a saving of nodes, if their nodes differ in cores; else nothing."""
-    saving = contrast.equivalent
-    if contest.unit != NODES or saving is None or not contrast.saves:
+    """State the cores of compared nodes, and of both sides of a saving, if they differ; else nothing."""
+    line, saving = contrast.comparison, contrast.equivalent
+    if contest.unit != NODES:
         return ""
-    sides = (
-        (labels.compared(saving), saving["interconnect"], whole_count(saving["equivalent_processes"])),
-        (labels.baseline(saving), saving["baseline_interconnect"], int(saving["baseline_processes"])),
-    )
-    texts, cores_of_nodes = [], set()
-    for name, interconnect, nodes in sides:
+    names = {
+        line["interconnect"]: labels.compared(line),
+        line["baseline_interconnect"]: labels.baseline(line),
+    }
+    cores: dict[str, float] = {}
+    for interconnect in names:
         curve = contest.scaling[contest.scaling["interconnect"] == interconnect]
         per_node = (curve["cores"] / curve["nodes"]).unique()
         if len(per_node) != 1:
             return ""
-        cores_of_nodes.add(per_node[0])
-        texts.append(f"{contest.counted(nodes)} of {name} have {formats.whole(nodes * per_node[0])} cores")
-    return f"{' and '.join(texts)}." if len(cores_of_nodes) > 1 else ""
+        cores[interconnect] = per_node[0]
+    if len({*cores.values()}) < 2:
+        return ""
+    nodes_have = [f"{formats.whole(cores[name])} cores with {title}" for name, title in names.items()]
+    text = f"A node has {' and '.join(nodes_have)}."
+    if saving is None or not contrast.saves:
+        return text
+    sides = {
+        saving["interconnect"]: whole_count(saving["equivalent_processes"]),
+        saving["baseline_interconnect"]: int(saving["baseline_processes"]),
+    }
+    totals = [
+        f"{contest.counted(nodes)} of {names[name]} have {formats.whole(nodes * cores[name])} cores"
+        for name, nodes in sides.items()
+    ]
+    return f"{text} {' and '.join(totals)}."
 
 
 def unattained_speedup(contrast: Contrast, contest: Contest, labels: Labels) -> str:
-    """State that a slower interconnect does not reach the best of its baseline; else nothing."""
+    """State that a slower interconnect does not reach the best of its baseline, and what it reaches.
+
+    Without a verdict, the sentences follow from median times and say so. Empty for other comparisons.
+    """
     line = contrast.comparison
-    same = as_lines(rows_like(contest.equivalent, line, PAIR))
-    if contrast.direction != "slower" or not same or same[0]["attainable"]:
-        return ""
-    speedup = formats.number(same[0]["target_speedup"])
-    largest = contest.counted(rows_like(contest.scaling, line)[contest.unit].max())
-    return (
-        f"{labels.compared(line)} does not reach the highest {labels.speedup} of {labels.baseline(line)}, "
-        f"{speedup}, with up to {largest}."
+    targets = rows_like(contest.targets, line, PAIR).sort_values("target_speedup")
+    is_slower = contrast.direction == "slower" or (
+        not contrast.direction and as_float(line["improvement_percent"]) < 0
     )
+    if not is_slower or targets.empty or targets["attainable"].iloc[-1]:
+        return ""
+    name, baseline = labels.compared(line), labels.baseline(line)
+    largest = contest.counted(rows_like(contest.scaling, line)[contest.unit].max())
+    basis = "" if contrast.direction else "By median times, "
+    text = f"{basis}{name} does not reach the highest {labels.speedup} of {baseline}, "
+    text += f"{formats.number(targets['target_speedup'].iloc[-1])}, with up to {largest}."
+    reached = as_lines(targets[targets["attainable"] & targets["equivalent_processes"].notna()])
+    if reached:
+        last = reached[-1]
+        needed, matched = contest.needed(last), contest.counted(last["baseline_processes"])
+        ends = formats.ends(*(as_float(last[f"equivalent_{end}"]) for end in ("low", "high")), places=0)
+        text += f" {basis}{name} with {needed}{ends} matches {baseline} with {matched}."
+    return text
 
 
 def unpaired_runs(contrast: Contrast, contest: Contest, labels: Labels) -> str:

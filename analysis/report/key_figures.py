@@ -70,12 +70,12 @@ def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: b
         if not has_baseline:
             return _fastest(contest, labels)
         if contrast.direction:
-            best = f"the slower interconnect's highest {labels.speedup}"
+            best = f"the slower {labels.noun}'s highest {labels.speedup}"
             if contrast.comparison["baseline_peak_processes"] == 1:
                 return key_figure(label, "unknown", "the baseline is fastest on one process")
             note = f"no smaller count that was run reaches {best}"
             return key_figure(label, "none", note)
-        return key_figure(label, "undecided", "no interconnect is shown to be faster")
+        return key_figure(label, "undecided", f"no {labels.noun} is shown to be faster")
     count, needed = int(saving["baseline_processes"]), whole_count(saving["equivalent_processes"])
     if contrast.on_one_node:
         why = f"{contest.counted(needed)} would do, but on one node, where no message uses the interconnect"

@@ -143,7 +143,8 @@ def equivalents_section(content: Content) -> Section | None:
     if equivalent.empty:
         return None
     table = equivalent_table(equivalent, labels)
-    if content.tables["improvement"]["verdict"].map(outcome).eq("not distinguishable").any():
+    verdicts = content.tables["improvement"]["verdict"].map(outcome)
+    if verdicts.isin(("not distinguishable", "untestable")).any():
         text = (
             "The table also has equivalents of undecided comparisons. They follow from median times. Their "
             "intervals assume independent runs."
@@ -183,7 +184,7 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
         caption += (
             f" In brackets, {MISSING} stands for a number below the smallest count with runs. In "
-            "brackets, ∞ means that the interconnect does not reach the speedup."
+            f"brackets, ∞ means that the {labels.noun} does not reach the speedup."
         )
     if (~rows["attainable"] | rows["equivalent_processes"].isna()).any():
         caption += (
@@ -222,8 +223,8 @@ def nodes_saved(contests: Sequence[Contest], labels: Labels) -> str:
         shown = [first] if largest is first else [first, largest]
         return " ".join(f"{_saving(line, contest, labels)}." for line, contest in shown)
     if best:
-        return "Nodes saved: none. No interconnect needs fewer processes than its baseline at equal speed."
-    return f"Nodes saved: unknown. {_why_unknown(contests)}."
+        return f"Nodes saved: none. No {labels.noun} needs fewer processes than its baseline at equal speed."
+    return f"Nodes saved: unknown. {_why_unknown(contests, labels)}."
 
 
 def best_equivalent(contest: Contest) -> Line | None:
@@ -252,19 +253,19 @@ def _attained(equivalent: pd.DataFrame) -> Sequence[Line]:
     return as_lines(equivalent[equivalent["attainable"] & equivalent["equivalent_processes"].notna()])
 
 
-def _why_unknown(contests: Sequence[Contest]) -> str:
+def _why_unknown(contests: Sequence[Contest], labels: Labels) -> str:
     """Say why no interconnect has a node equivalent of its baseline's best."""
     lines = [line for contest in contests for line in as_lines(contest.improvement)]
     faster = [line for line in lines if direction(line) == "faster"]
     if any(line["baseline_peak_processes"] > 1 for line in faster):
-        return "The faster interconnect exceeds the baseline's highest speed at its smallest count already"
+        return f"The faster {labels.noun} exceeds the baseline's highest speed at its smallest count already"
     if faster:
         return "The baseline is fastest on one process"
     if lines and all(is_missing(line["improvement_percent"]) for line in lines):
         at_best = any(str(line["note"]).endswith(ONE_NODE) for line in lines)
         place = " at the best count of their baseline" if at_best else ""
-        return f"No interconnects are compared{place}"
-    return "No interconnect is clearly faster than its baseline at the count where the baseline is fastest"
+        return f"No {labels.noun}s are compared{place}"
+    return f"No {labels.noun} is clearly faster than its baseline at the count where the baseline is fastest"
 
 
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:

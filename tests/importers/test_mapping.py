@@ -171,3 +171,18 @@ def test_a_start_that_cannot_be_read_is_refused(tmp_path, start):
     file = jube(tmp_path, "case,interconnect,processes,seconds,started", f"lu,ib,4,9.5,{start}")
     reason = refusal(TableError, read_foreign, file)
     assert f"line 2, column 'started': {start!r}: write date and time as 2026-10-11 08:00" in reason
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (("2026-10-11 08:00", "2026-10-11 09:00"), "(2026-10-11 08:00, 2026-10-11 09:00): map it to started"),
+        (("2", "3"), "(2, 3): make it part of the case in a mapping, or list it under the study's settings"),
+        (tuple("abcdef"), "(a, b, c, d, …): make it part of the case"),
+    ],
+)
+def test_a_variable_without_a_column_has_the_remedies_that_fit(tmp_path, values, message):
+    file = jube(tmp_path, "case,interconnect,tasks,time[s],x", *(f"lu,ib,4,9.5,{value}" for value in values))
+    assert f"'x' takes several values in runs of one point {message}" in refusal(
+        TableError, read_foreign, file
+    )

@@ -151,7 +151,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         not_compared(improvement, labels),
     )
     if compared.empty and not refused:
-        return f"Which is faster: unknown. {none_compared(improvement)}"
+        return f"Which is faster: unknown. {none_compared(improvement, labels)}"
     decided: list[str] = []
     decided_with_same_computing: list[str] = []
     undecided: dict[str, list[str]] = {}
@@ -180,24 +180,24 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         clauses.append(f"the tables show {counted(len(decided) - MOST, 'other baseline')}")
     for why, names in undecided.items():
         clauses.append(
-            f"no interconnect is clearly faster or slower than {named_or_counted(names, 'other baseline')} "
+            f"no {labels.noun} is clearly faster or slower than {named_or_counted(names, 'other baseline')} "
             f"{why}"
         )
     clauses += [*single[:MOST], *decided_with_same_computing[:MOST]]
     if len(refused) > MOST:
         refused = [*refused[: MOST - 1], f"{len(refused) - MOST + 1} more comparisons are not made"]
-    starts = "if computing ", "in ", "no interconnect ", "the tables "
+    starts = "if computing ", "in ", f"no {labels.noun} ", "the tables "
     text = f"Which is faster: {joined([*clauses, *refused], starts)}."
     return f"{text} Runs with fewer processes per node would allow this comparison." if refused else text
 
 
-def none_compared(improvement: pd.DataFrame) -> str:
+def none_compared(improvement: pd.DataFrame, labels: Labels) -> str:
     """State that no interconnects are compared, with the reason of the first pair, and its remedy."""
     notes = improvement["note"].dropna()
     if notes.empty:
-        return "No interconnects are compared."
+        return f"No {labels.noun}s are compared."
     place = " at the best count of their baseline" if notes.iloc[0].endswith(ONE_NODE) else ""
-    text = f"No interconnects are compared{place}. Reason: {notes.iloc[0]}."
+    text = f"No {labels.noun}s are compared{place}. Reason: {notes.iloc[0]}."
     has_counts = notes.iloc[0].startswith("no common process count")
     return f"{text} With a column nodes, Nodeworth can compare by nodes." if has_counts else text
 

@@ -94,6 +94,7 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     dashes = f" A dash ({MISSING}) means that the model does not define the quantity of the column."
     caption = (
         f"The best model of each curve.{brackets}{dashes if has_dashes else ''} Column "
+        "“Next best (%)” shows the held-out error of the second-best model. Column "
         f"“{labels.speedup.capitalize()} there” shows the predicted {labels.speedup} at the process count in "
         "column “Predicted to”. File tables/models.csv has all models."
     )
