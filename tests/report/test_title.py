@@ -153,7 +153,10 @@ def test_a_slower_interconnect_that_never_reaches_its_baseline_is_named():
     assert f"{text} {reached}" in sentences_of(part(report, "answer"))
     few = report_of({"slow": SLOW, "swift": SWIFT}, baseline="swift", blocks=FACTORS[:5])
     assert plain(few["result"]) == "Too few blocks to distinguish slow from swift"
-    assert f"By median times, {text} By median times, slow with about 15 processes matches swift" in sentences_of(part(few, "answer"))
+    assert (
+        f"By median times, {text} By median times, slow with about 15 processes [15, 15] matches"
+        in sentences_of(part(few, "answer"))
+    )
     assert "does not reach" not in sentences_of(part(report_of({"slow": SLOW, "swift": SWIFT}), "answer"))
 
 
