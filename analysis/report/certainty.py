@@ -161,7 +161,8 @@ def how_sure_in_short(
         cases = named_or_counted(map(labels.case, mixed), "case")
         text += (
             f". In {cases}, some points were measured later than the others. Speedups therefore mix earlier "
-            "and later runs. Their intervals assume that both have the same distribution"
+            "and later runs. Their intervals assume that both have the same distribution. Tests of peaks and "
+            "comparisons use only blocks that contain both points, so repeat the whole case to settle them"
         )
     if _has_single_runs(valid):
         text += ". Each point has a single run, so no result has an interval"

@@ -353,6 +353,7 @@ class TestWhatCounts:
         contests = find_contests(make_tables(runs, Settings(draws=200)), [])
         sentence = plain(certainty.how_sure_in_short(runs, contests, LABELS))
         assert ("In duct, some points were measured later than the others." in sentence) == mixes
+        assert ("use only blocks that contain both points" in sentence) == mixes
 
     def test_outdated_runs_are_no_invalid_runs(self):
         runs = self.runs()

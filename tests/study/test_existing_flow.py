@@ -233,6 +233,23 @@ def test_a_script_runs_only_when_asked(tutorial, adopt):
     case = adopt(folder, run_scripts=True)
     assert "Nodeworth ran sh ./Allrun.pre" in case.description
     assert (case.folder / "0/U").is_file()
+    script.write_text("exit 3\n")
+    assert "Allrun.pre: exit status 3: no output" in refusal(InputError, adopt, folder, run_scripts=True)
+    script.unlink()
+    (folder / "0.orig").rename(folder / "0")
+    case = adopt(folder, run_scripts=True)
+    assert "There is no Allrun.pre to run." in case.description
+    assert "runTimeModifiable is now no; timePrecision 6 is now 12; functions are added" in case.description
+
+
+def test_parts_along_the_axes_serve_one_count(tutorial, adopt):
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    (folder / "system/decomposeParDict").write_text(
+        "FoamFile { version 2.0; format ascii; class dictionary; object decomposeParDict; }\n"
+        "numberOfSubdomains 4; method simple; simpleCoeffs { n (4 1 1); delta 0.001; }\n"
+    )
+    stated = "n (4 1 1) of simple serves 4 processes, other counts have another n"
+    assert stated in adopt(folder).description
 
 
 @pytest.mark.slow
@@ -269,7 +286,10 @@ def test_a_dictionary_that_is_newer_than_the_mesh_gets_a_remark(tutorial, adopt,
     dictionary, owner = folder / "system/blockMeshDict", folder / "constant/polyMesh/owner"
     owner.parent.mkdir()
     owner.write_text('note "nPoints: 882 nCells: 400 nFaces: 1640";\n')
-    remark = "runs use the mesh in constant/polyMesh, which is older than system/blockMeshDict"
+    remark = (
+        "runs use the mesh in constant/polyMesh, which is older than system/blockMeshDict (blockMesh would "
+        "make it again)"
+    )
     made = dictionary.stat().st_mtime
     for seconds_later, remarked in ((-3600, False), (3, False), (3600, True)):
         os.utime(owner, (made, made - seconds_later))

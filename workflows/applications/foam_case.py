@@ -180,7 +180,10 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
         mesh=mesh,
         cells=cells_of(source, start),
         changes=changes,
-        remarks=_newer_than_mesh(source, start),
+        remarks=[
+            *_newer_than_mesh(source, start),
+            *([f"there is no {SCRIPT} to run"] if run_scripts and not script.is_file() else []),
+        ],
     )
 
 
@@ -289,12 +292,12 @@ def with_method(folder: Path, method: str, processes: int, parts: Sequence[int] 
     return f"{head}\nnumberOfSubdomains {processes};\nmethod {method};\n{cut}"
 
 
-def given_parts(folder: Path, method: str, processes: int) -> list[int] | None:
-    """Return the user's number of parts along x, y and z; None unless their product is `processes`."""
+def given_parts(folder: Path, method: str) -> list[int] | None:
+    """Return the user's number of parts along x, y and z; None if the case states none."""
     given = read(folder, DECOMPOSITION)
     for name in (f"{method}Coeffs", "coeffs"):
         parts = [int(number) for number in re.findall(r"\d+", given.get(name, {}).get("n", ""))]
-        if len(parts) == 3 and math.prod(parts) == processes:
+        if len(parts) == 3:
             return parts
     return None
 
@@ -393,10 +396,12 @@ def _newer_than_mesh(source: Path, start: str) -> list[str]:
     if owner is None:
         return []
     made, mesh = owner.stat().st_mtime, owner.parent.relative_to(source)
-    files = (file_of(source, f"system/{name}") for name in ("blockMeshDict", "snappyHexMeshDict"))
+    programs = ("blockMesh", "snappyHexMesh")
+    files = ((program, file_of(source, f"system/{program}Dict")) for program in programs)
     return [
-        f"runs use the mesh in {mesh}, which is older than {file.relative_to(source)}"
-        for file in files
+        f"runs use the mesh in {mesh}, which is older than {file.relative_to(source)} ({program} would make "
+        "it again)"
+        for program, file in files
         if file and file.stat().st_mtime > made + _COPY_SECONDS
     ]
 
@@ -507,7 +512,12 @@ def _changes(source: Path, control: Entries) -> list[str]:
         )
     interval = f"{control.get('writeControl', 'timeStep')} {control.get('writeInterval', '')}".strip()
     changes.append(f"endTime {control.get('endTime', '')} is replaced: each run ends after the stated steps")
-    changes.append(f"no fields are written (writeControl and writeInterval of the case: {interval})")
+    changes.append(f"writeControl {interval} is replaced: no fields are written")
+    if control.get("runTimeModifiable", "yes").lower() in _ON:
+        changes.append("runTimeModifiable is now no")
+    if (digits := control.get("timePrecision", "6")) != "12":
+        changes.append(f"timePrecision {digits} is now 12")
+    changes.append("functions are added that print averages of the fields")
     changes += [f"function {name} is switched off" for name in _stopping(control)]
     for section, keys in _criteria(read(source, SOLUTION)).items():
         changes.append(f"{section}.residualControl of {', '.join(keys)} is now 0")

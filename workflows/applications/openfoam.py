@@ -399,7 +399,11 @@ class OpenFOAM(Application):
         finally:
             trial.unlink()
             (folder / "log.decomposePar").unlink(missing_ok=True)
-        return method, []
+        given = foam_case.given_parts(folder, method) if method in foam_case.CUTS else None
+        if given is None:
+            return method, []
+        stated = f"n ({' '.join(map(str, given))}) of {method}"
+        return method, [f"{stated} serves {math.prod(given)} processes, other counts have another n"]
 
     def _mesh(self, case: Case, folder: Path) -> dict[str, object]:
         tools.write_inputs(self.inputs(case), folder)
@@ -453,7 +457,8 @@ class OpenFOAM(Application):
             return "hierarchical", [int(number) for number in case.parameters["cut"].split()]
         if method not in foam_case.CUTS:
             return method, None
-        if given := foam_case.given_parts(folder, method, processes):
+        given = foam_case.given_parts(folder, method)
+        if given and math.prod(given) == processes:
             return method, given
         extent = json.loads((base / FACTS).read_text())["extent_m"]
         ways = factors_by_area(processes, extent)[:_WAYS_TRIED]

@@ -136,7 +136,7 @@ def run_program(
     RuntimeError
         The program failed, is missing or exceeded `PREPARE_LIMIT_SECONDS`: one line with the reason.
     """
-    program = Path(command[0]).name
+    program = Path(command[1] if command[0] == "sh" else command[0]).name
     began = time.monotonic()
     try:
         done = subprocess.run(

@@ -54,6 +54,9 @@ def command_study(
         One line: the option, its value, and what is allowed.
     """
     program, _ = split_command(command, here, "--command")
+    if shutil.which(program[0], path=None) is None and "/" not in program[0]:
+        hint = f"; the file in this folder is ./{program[0]}" if (here / program[0]).is_file() else ""
+        raise InputError(f"--command: {program[0]!r} is not installed here{hint}")
     case = name_of(program)
     study = as_name(f"{case}_{here.name}") if name is None else name
     if study != as_name(study):

@@ -156,7 +156,9 @@ def short_run_lines(plan: Plan) -> list[str]:
         most = max(point.processes for point in plan.design.points if point.case == name)
         steps, _ = trial_of(case) if name in plan.asked.study.existing else (None, None)
         if steps:
-            needed = _rounded_up(steps * ENOUGH_SECONDS / seconds * (1 if recorded else most))
+            cores = max(point.cores for point in plan.design.points if point.case == name)
+            at_once = 1 if recorded else min(most, cores)
+            needed = _rounded_up(steps * ENOUGH_SECONDS / seconds * at_once)
             more = f"about {needed} steps (--steps {needed}, or steps in the study) or {more}"
         serially = "" if recorded else " serially"
         at_most = f" on {counted(most, 'process')}" if is_of_user else ""

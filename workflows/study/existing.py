@@ -123,7 +123,10 @@ def make_case(
             try:
                 steps, each = _complete(app, accepting, given, copy, steps, run_here, limit_seconds, where)
             except RuntimeError as error:
-                raise InputError(f"{where}: {str(error).replace(str(copy), str(given.path))}") from None
+                line = str(error)
+                for shown in (str(copy.absolute()), str(copy)):
+                    line = line.replace(shown, str(given.path))
+                raise InputError(f"{where}: {line}") from None
             is_timed = run_here or given.serial_seconds is not None
             kept = {"stamp": stamp, "steps": steps, "step_seconds": each, "is_timed": is_timed}
             (copy / STAMP).write_text(json.dumps(kept))
