@@ -257,7 +257,7 @@ def unattained_speedup(contrast: Contrast, contest: Contest, labels: Labels) -> 
     if reached:
         last = reached[-1]
         needed, matched = contest.needed(last), contest.counted(last["baseline_processes"])
-        ends = formats.ends(*(as_float(last[f"equivalent_{end}"]) for end in ("low", "high")), places=0)
+        ends = formats.ends(as_float(last["equivalent_low"]), as_float(last["equivalent_high"]), places=0)
         text += f" {basis}{name} with {needed}{ends} matches {baseline} with {matched}."
     return text
 

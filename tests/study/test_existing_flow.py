@@ -2,9 +2,12 @@
 
 import gzip
 import hashlib
+import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -17,10 +20,12 @@ from workflows.applications import application
 from workflows.applications.foam_dictionary import read
 from workflows.command import main
 from workflows.domain import InputError, Point
+from workflows.measure import prepare as preparing
 from workflows.measure.answers import compare_answer
 from workflows.measure.prepare import prepare, reference_answer
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.plan.case_study import case_study
+from workflows.results.facts import _case_facts
 from workflows.study.cases import digest, load_case
 from workflows.study.existing import make_case
 from workflows.study.inline import Existing
@@ -183,6 +188,29 @@ def test_a_run_that_differs_from_the_serial_run_does_not_count(tutorial, adopt, 
         "continuity error: 11 (times the serial value), allowed 10"
         in compare_answer(case, None, expected, leaking)[1]
     )
+
+
+def test_a_failed_run_of_another_decomposition_is_in_the_report(tutorial, adopt, tmp_path, monkeypatch):
+    """It shows no spread, so the report says which limits remain."""
+
+    def run(case, point, *rest):
+        done = real_run(case, point, *rest)
+        return done if point.processes == 1 else replace(done, problem="floating point exception")
+
+    real_run = preparing.run
+    monkeypatch.setattr(preparing, "run", run)
+    case = adopt(tutorial("incompressible/icoFoam/cavity/cavity"), 10)
+    prepare(case, 1, tmp_path / "prepared")
+    expected = reference_answer(case, tmp_path / "prepared", 300)
+    problem = (
+        "the spread of two decompositions is unknown, since an untimed run on 2 processes failed: floating point "
+        "exception. Only the fixed limits of the comparison count"
+    )
+    assert expected["spread"] == {} and expected["spread_problem"] == problem
+    file = tmp_path / "expected.json"
+    file.write_text(json.dumps(expected))
+    asked, places = SimpleNamespace(cases={"cavity": case}), SimpleNamespace(expected=lambda name: file)
+    assert _case_facts(asked, places, "cavity").description.endswith(f" T{problem[1:]}.")
 
 
 @pytest.mark.slow

@@ -21,7 +21,8 @@ class Expected(TypedDict):
 
     ``source`` is ``golden`` or ``serial``, or ``none`` for a case without an answer. ``trial_seconds`` is the
     wall time of the trial run of a case that needs one. A user's case has the ``details`` of the serial run
-    and the ``spread`` of each quantity: see `workflows.measure.prepare.reference_answer`.
+    and the ``spread`` of each quantity: see `workflows.measure.prepare.reference_answer`. ``spread_problem``
+    is a sentence on a run that failed, so that no spread is known.
     """
 
     value: float | None
@@ -29,6 +30,7 @@ class Expected(TypedDict):
     trial_seconds: NotRequired[float]
     details: NotRequired[dict[str, Any]]
     spread: NotRequired[dict[str, float]]
+    spread_problem: NotRequired[str]
 
 
 def read_expected(file: Path) -> Expected:

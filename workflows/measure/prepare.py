@@ -105,8 +105,9 @@ def reference_answer(
     serial = run(case, point, prepared, None, nodes, time_limit_seconds)
     details = serial.reading.details
     if serial.problem is None and case.answer is None:
-        spread = {} if nodes else _spread(case, prepared, details, time_limit_seconds)
-        return {"value": None, "source": "serial", "details": details, "spread": spread}
+        spread, problem = ({}, None) if nodes else _spread(case, prepared, details, time_limit_seconds)
+        expected: Expected = {"value": None, "source": "serial", "details": details, "spread": spread}
+        return expected | {"spread_problem": problem} if problem else expected
     if serial.problem or serial.reading.answer is None:
         raise InputError(f"case {case.name}: the serial run that gives its answer failed: {serial.problem}")
     return {"value": serial.reading.answer, "source": "serial"}
@@ -114,7 +115,7 @@ def reference_answer(
 
 def _spread(
     case: Case, prepared: Path, serial: Mapping[str, Any], time_limit_seconds: float
-) -> dict[str, float]:
+) -> tuple[dict[str, float], str | None]:
     """Return the spread of each quantity: the largest difference between any two of three runs.
 
     The three runs are the serial run, and two runs on two processes that divide the work in different ways.
@@ -130,7 +131,9 @@ def _spread(
     -------
     dict of str to float
         Spreads by the names of the quantities. Empty if the case cannot be divided in both ways, or if
-        such a run fails, which is printed.
+        such a run fails.
+    str or None
+        Sentence on a run that failed, which is also printed.
     """
     app = application(case.application)
     runs = [serial]
@@ -140,15 +143,15 @@ def _spread(
             try:
                 app.prepare(variant, 2, folder / "prepared", prepared)
             except RuntimeError:
-                return {}
+                return {}, None
             done = run(variant, point, folder / "prepared", None, (), time_limit_seconds)
         if done.problem:
-            print(
-                f"case {case.name}: the spread of two decompositions is unknown, since a run on 2 processes "
-                f"failed: {done.problem}. Only the fixed limits of the comparison count",
-                file=sys.stderr,
+            problem = (
+                "the spread of two decompositions is unknown, since an untimed run on 2 processes failed: "
+                f"{done.problem}. Only the fixed limits of the comparison count"
             )
-            return {}
+            print(f"case {case.name}: {problem}", file=sys.stderr)
+            return {}, problem
         runs.append(done.reading.details)
     spread: dict[str, float] = {}
     for first, second in combinations(runs, 2):
@@ -156,4 +159,4 @@ def _spread(
             quantity, value = difference.quantity, difference.value
             if math.isfinite(value):
                 spread[quantity] = max(value, spread.get(quantity, 0.0))
-    return spread
+    return spread, None

@@ -389,11 +389,14 @@ def _case_facts(asked: Asked, paths: StudyPaths, name: str) -> AboutCase:
             reference=expected["value"],
             source=expected["source"],
         )
+    description = case.description
+    if problem := expected and expected.get("spread_problem"):
+        description += f" {problem[:1].upper()}{problem[1:]}."
     return AboutCase(
         title=case.title,
         application=case.application,
         size=case.size,
-        description=case.description,
+        description=description,
         stands_for=case.stands_for,
         published_case=case.published_case,
         answer=check,
