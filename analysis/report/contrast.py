@@ -239,7 +239,7 @@ def cores_of_saving(contrast: Contrast, contest: Contest, labels: Labels) -> str
 def unattained_speedup(contrast: Contrast, contest: Contest, labels: Labels) -> str:
     """State that a slower interconnect does not reach the best of its baseline, and what it reaches.
 
-    Without a verdict, the sentences follow from median times and say so. Empty for other comparisons.
+    Both follow from median times. Empty for other comparisons.
     """
     line = contrast.comparison
     targets = rows_like(contest.targets, line, PAIR).sort_values("target_speedup")
@@ -250,15 +250,14 @@ def unattained_speedup(contrast: Contrast, contest: Contest, labels: Labels) -> 
         return ""
     name, baseline = labels.compared(line), labels.baseline(line)
     largest = contest.counted(rows_like(contest.scaling, line)[contest.unit].max())
-    basis = "" if contrast.direction else "By median times, "
-    text = f"{basis}{name} does not reach the highest {labels.speedup} of {baseline}, "
+    text = f"By median times, {name} does not reach the highest {labels.speedup} of {baseline}, "
     text += f"{formats.number(targets['target_speedup'].iloc[-1])}, with up to {largest}."
     reached = as_lines(targets[targets["attainable"] & targets["equivalent_processes"].notna()])
     if reached:
         last = reached[-1]
         needed, matched = contest.needed(last), contest.counted(last["baseline_processes"])
         ends = formats.ends(as_float(last["equivalent_low"]), as_float(last["equivalent_high"]), places=0)
-        text += f" {basis}{name} with {needed}{ends} matches {baseline} with {matched}."
+        text += f" With {needed}{ends}, it matches {baseline} with {matched}."
     return text
 
 
