@@ -250,7 +250,7 @@ def unattained_speedup(contrast: Contrast, contest: Contest, labels: Labels) -> 
         return ""
     name, baseline = labels.compared(line), labels.baseline(line)
     largest = contest.counted(rows_like(contest.scaling, line)[contest.unit].max())
-    text = f"By median times, {name} does not reach the highest {labels.speedup} of {baseline}, "
+    text = f"In {labels.case(contest.case)}, by median times, {name} does not reach the highest {labels.speedup} of {baseline}, "
     text += f"{formats.number(targets['target_speedup'].iloc[-1])}, with up to {largest}."
     reached = as_lines(targets[targets["attainable"] & targets["equivalent_processes"].notna()])
     if reached:

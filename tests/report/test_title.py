@@ -148,7 +148,10 @@ def test_nodes_of_different_size_have_their_cores_stated():
 def test_a_slower_interconnect_that_never_reaches_its_baseline_is_named():
     """It reaches 100/12.5 of 8 processes between 8 and 16, at 8 + 8 (8 - 6.25)/(8.33 - 6.25) = 14.7."""
     report = report_of({"slow": SLOW, "swift": SWIFT}, baseline="swift", blocks=FACTORS)
-    text = "By median times, slow does not reach the highest speedup of swift, 31.2, with up to 32 processes."
+    text = (
+        "In duct, by median times, slow does not reach the highest speedup of swift, 31.2, with up to 32 "
+        "processes."
+    )
     reached = "With about 15 processes [15, 15], it matches swift with 8 processes."
     assert f"{text} {reached}" in sentences_of(part(report, "answer"))
     few = report_of({"slow": SLOW, "swift": SWIFT}, baseline="swift", blocks=FACTORS[:5])
