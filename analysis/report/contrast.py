@@ -250,13 +250,16 @@ def unattained_speedup(contrast: Contrast, contest: Contest, labels: Labels) -> 
         return ""
     name, baseline = labels.compared(line), labels.baseline(line)
     largest = contest.counted(rows_like(contest.scaling, line)[contest.unit].max())
-    text = f"In {labels.case(contest.case)}, by median times, {name} does not reach the highest {labels.speedup} of {baseline}, "
+    text = f"In {labels.case(contest.case)}, by median times, {name} does not reach the highest "
+    text += f"{labels.speedup} of {baseline}, "
     text += f"{formats.number(targets['target_speedup'].iloc[-1])}, with up to {largest}."
     reached = as_lines(targets[targets["attainable"] & targets["equivalent_processes"].notna()])
     if reached:
         last = reached[-1]
         needed, matched = contest.needed(last), contest.counted(last["baseline_processes"])
-        ends = formats.ends(as_float(last["equivalent_low"]), as_float(last["equivalent_high"]), places=0)
+        low, high = (as_float(last[f"equivalent_{end}"]) for end in ("low", "high"))
+        low, high = (whole_count(end) if math.isfinite(end) else end for end in (low, high))
+        ends = formats.ends(low, high, places=0)
         text += f" With {needed}{ends}, it matches {baseline} with {matched}."
     return text
 
