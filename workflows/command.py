@@ -22,7 +22,7 @@ from snakemake.cli import args_to_api, get_argument_parser, parse_args, parse_co
 from snakemake.exceptions import CliException
 
 from workflows import paths
-from workflows.domain import FAILED
+from workflows.domain import FAILED, WITHDRAW
 from workflows.errors import INTERRUPTED, InputError
 from workflows.inputs import choose, keys, nearest, read_yaml, whole_number
 from workflows.jobs.profile import missing_config
@@ -314,7 +314,7 @@ def _start_written(
         file = write_study(study)
         cases = read_study(file, parse_config(parsed.config)).cases
         if again:
-            choose(again.partition("/")[0], {*cases, FAILED}, "case", f"{file}: again {again}")
+            choose(again.partition("/")[0], {*cases, FAILED, WITHDRAW}, "case", f"{file}: again {again}")
         if parsed.dryrun:
             _link_all_but(file, folder)
             paths.folder_of_user = folder

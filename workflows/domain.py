@@ -17,6 +17,8 @@ from workflows.errors import InputError as InputError
 
 FAILED = "failed"
 """Value of key ``again`` that requests every repetition without a valid attempt."""
+WITHDRAW = "none"
+"""Value of key ``again`` that withdraws the earlier requests."""
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def how_sure_in_short(
         text += (
             f". In {cases}, some points were measured later than the others. Speedups therefore mix earlier "
             "and later runs. Their intervals assume that both have the same distribution. Tests of peaks and "
-            "comparisons use only blocks that contain both points, so repeat the whole case to settle them"
+            "comparisons use only blocks that contain both points"
         )
     if _has_single_runs(valid):
         text += ". Each point has a single run, so no result has an interval"
@@ -232,9 +232,10 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
     with_verdict = judged[judged["case"].isin(cases)]
     text = ""
     if with_verdict["evidence"].eq("run").any():
+        or_repeated = ", or of the runs that --again named" if _cases_run_at_two_times(runs) else ""
         text = (
-            " A block is one repetition of all runs. In each block, Nodeworth ran the interconnects of a "
-            "case in random order."
+            f" A block is one repetition of all runs{or_repeated}. In each block, Nodeworth ran the "
+            "interconnects of a case in random order."
         )
     for sort, (data, condition) in CONDITIONS.items():
         of_sort = with_verdict.loc[with_verdict["evidence"] == sort, "case"].unique()

@@ -288,6 +288,7 @@ def unpaired_runs(contrast: Contrast, contest: Contest, labels: Labels) -> str:
         return ""
     (first, *_), (second, *_) = compared
     return (
-        f"The comparison of {first} with {second} uses the {counted(int(pairs), 'block')} that contain both "
-        f"at {contest.counted(line['at_processes'])}. The curves use all runs: {listed(blocks)}."
+        f"In {labels.case(contest.case)}, the comparison of {first} with {second} uses the "
+        f"{counted(int(pairs), 'block')} that contain both at {contest.counted(line['at_processes'])}. "
+        f"The curves use all runs: {listed(blocks)}."
     )

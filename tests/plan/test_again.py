@@ -117,9 +117,26 @@ def test_only_runs_that_still_count_are_counted(study):
     )
     record_requests(replace(plan, requested=reruns(plan, "faulty/serial")))
     assert "; 2 recorded in " in announcement(plan)
-    left = f"again faulty/serial: 1 run left of earlier requests; to withdraw these, remove {plan.paths.requests}"
+    left = "again faulty/serial: 1 run left of earlier requests (--again none withdraws them)"
     assert left in announcement(plan).splitlines()
     assert state_of(plan) == "1 of 1 block recorded; 1 run of --again left"
+
+
+def test_requests_can_be_withdrawn(study, capsys):
+    """The withdrawn request leaves no run, and later requests count again."""
+    plan = make_plan(study)
+    recorded(plan)
+    assert reruns(plan, "none") == () and "again none: no request is open" in capsys.readouterr().err
+    record_requests(replace(plan, requested=reruns(plan, "faulty/serial")))
+    assert len(plan.missing(plan.design.repetitions)) == 1
+    withdrawn = replace(plan, requested=reruns(plan, "none"))
+    assert "again none: 1 run of earlier requests withdrawn" in capsys.readouterr().err
+    assert withdrawn.missing(plan.design.repetitions) == []
+    assert "2 recorded in results/again, nothing to measure" in announcement(withdrawn)
+    record_requests(withdrawn)
+    assert plan.missing(plan.design.repetitions) == [] and "again" not in state_of(plan)
+    record_requests(replace(plan, requested=reruns(plan, "faulty/serial")))
+    assert len(plan.missing(plan.design.repetitions)) == 1
 
 
 def test_runs_of_an_edited_case_are_not_counted(study):

@@ -135,7 +135,7 @@ def test_single_points_and_blocks_are_singular(study):
         ),
         ("harmonic-smoke/serial/2", "no process count '2'; known: 1"),
         ("harmonic-smoke/serial/1/4", "no oversubscription '4'; known: 1"),
-        ("harmonic-smoke/serial/1/1/1", "'1' does not belong here; write failed, or case"),
+        ("harmonic-smoke/serial/1/1/1", "'1' does not belong here; write failed, none, or case"),
     ],
 )
 def test_a_wrong_part_of_again_gets_a_suggestion(study, request_text, line):

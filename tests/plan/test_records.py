@@ -15,7 +15,15 @@ from workflows.launch.attesters import Probe
 from workflows.paths import StudyPaths, record_name
 from workflows.plan import records as kept
 from workflows.plan.record import Record, RunNoise, SimulatedRecord, Times
-from workflows.plan.records import TRIES, Rerun, attempts, is_missing, read_record, write_record
+from workflows.plan.records import (
+    TRIES,
+    Rerun,
+    attempts,
+    is_missing,
+    read_record,
+    with_withdrawals,
+    write_record,
+)
 from workflows.results.collect import block_numbers
 
 POINT = Point("duct", "gigabit", 4, 2, nodes=2, cores=2)
@@ -288,6 +296,18 @@ def on_day(day, interconnect, block, attempt=1, **changes):
     return record(
         interconnect=interconnect, block=block, companions=both, attempt=attempt, started=started, **changes
     )
+
+
+def test_withdrawn_requests_still_separate_the_runs_that_were_made_apart():
+    """Two requests, one for each interconnect; the second was withdrawn after one of two runs."""
+    first = [on_day(1, name, block) for block in (1, 2) for name in "ab"]
+    again = [on_day(2, "a", 1, attempt=2), on_day(2, "a", 2, attempt=2), on_day(3, "b", 1, attempt=2)]
+    requests = [repeated("duct/a/4", 2), repeated("duct/b/4", 3), repeated("none", 4)]
+    standing = with_withdrawals(requests)
+    assert [request.is_withdrawn for request in standing] == [True, True]
+    assert block_numbers([*first, *again], standing) == [1, 1, 2, 2, 3, 4, 5]
+    later = with_withdrawals([*requests, repeated("duct", 5)])
+    assert [request.is_withdrawn for request in later] == [True, True, False]
 
 
 def test_a_case_repeated_after_one_of_its_points_is_paired_with_the_runs_of_its_own_pass():

@@ -362,7 +362,7 @@ class TestRunsWithoutAPair:
         assert plain(note) == f"swift against slow, undecided: {why}"
         answer = sentences_of(part(report, "answer"))
         assert (
-            "The comparison of swift with slow uses the 7 blocks that contain both at 2 processes. The curves use "
+            "In duct, the comparison of swift with slow uses the 7 blocks that contain both at 2 processes. The curves use "
             "all runs: 7 blocks of swift and 14 blocks of slow."
         ) in answer
         if not named:

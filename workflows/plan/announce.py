@@ -11,7 +11,7 @@ from pathlib import Path
 
 from analysis.runs.facts import Counts, outdated_runs
 from workflows.applications import application
-from workflows.domain import InputError, Point, Repetition, counted
+from workflows.domain import WITHDRAW, InputError, Point, Repetition, counted
 from workflows.launch.cpu_quota import cpu_quota
 from workflows.launch.emulation import usable_cores
 from workflows.paths import ROOT, StudyPaths, shown
@@ -89,7 +89,7 @@ def announcement(plan: Plan) -> str:
     if not study.cases:
         return f"{study.name}: nothing is run; imported files: {len(study.imported_files)}"
     missing = [repetition for repetition, _ in plan.missing(design.repetitions)]
-    if plan.requested:
+    if any(request.what != WITHDRAW for request in plan.requested):
         runs_again = [*_runs_again(plan, missing), *_earlier_versions(plan, missing)]
         return "\n".join([*runs_again, *_longest_wait(plan, len(missing))])
     amount = f"{counted(stated_blocks(study), 'block')}, {counted(cost.runs, 'run')}, {_shown(plan, cost)}"
@@ -114,8 +114,7 @@ def announcement(plan: Plan) -> str:
     if left := len(missing) - unrecorded:
         names = ", ".join(_open_requests(plan, missing))
         lines.append(
-            f"again {names}: {counted(left, 'run')} left of earlier requests; to withdraw these, remove "
-            f"{plan.paths.requests}"
+            f"again {names}: {counted(left, 'run')} left of earlier requests (--again none withdraws them)"
         )
     lines += _earlier_versions(plan, missing)
     lines += _longest_wait(plan, len(missing))

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import FAILED, InputError, Repetition, counted
+from workflows.domain import FAILED, WITHDRAW, InputError, Repetition, counted
 from workflows.inputs import choose, nearest
 from workflows.paths import ROOT, StudyPaths
 from workflows.plan.announce import announce, closing_lines, print_results
@@ -136,8 +136,8 @@ def drop_interim_report(paths: StudyPaths) -> None:
 
 
 FORM = (
-    "failed, or case[/interconnect[/processes[/oversubscription[/processes per node][/threads-N]]]] with "
-    "serial for the serial run"
+    "failed, none, or case[/interconnect[/processes[/oversubscription[/processes per node][/threads-N]]]] "
+    "with serial for the serial run"
 )
 
 
@@ -148,8 +148,8 @@ NOUNS = ("case", "interconnect", "process count", "oversubscription", "placement
 def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
     """Return a request that is made now.
 
-    The result is empty if no run has failed that could run again, or if the same request was interrupted: it
-    then continues.
+    The result is empty if no run has failed that could run again, if no request is left to withdraw, or if
+    the same request was interrupted: it then continues.
 
     Raises
     ------
@@ -158,6 +158,12 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
     """
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     reruns = (Rerun(request, now, plan.design.blocks),)
+    if request == WITHDRAW:
+        left = len(plan.missing(plan.design.repetitions))
+        left -= len(plan.missing(plan.design.repetitions, with_requests=False))
+        answer = f"{counted(left, 'run')} of earlier requests withdrawn" if left else "no request is open"
+        print(f"again none: {answer}", file=sys.stderr)
+        return reruns if left else ()
     if request == FAILED:
         repeats = any(map(partial(_has_failed, plan), plan.design.repetitions))
         if not repeats:
@@ -174,7 +180,7 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
         allowed = {names[index] for names in names_of_points if len(names) > index}
         if not allowed:
             raise InputError(f"{where}: {name!r} does not belong here; write {FORM}")
-        choose(name, allowed if index else {*allowed, FAILED}, NOUNS[index], where)
+        choose(name, allowed if index else {*allowed, FAILED, WITHDRAW}, NOUNS[index], where)
         names_of_points = [names for names in names_of_points if names[index : index + 1] == [name]]
     return () if _continues(plan, request) else reruns
 

@@ -25,6 +25,7 @@ from workflows.plan.records import (
     read_requests,
     record_files,
     recorded_block,
+    with_withdrawals,
 )
 from workflows.study.asked import Asked, read_asked
 from workflows.study.cases import digest, was_edited
@@ -60,7 +61,7 @@ class Plan:
     @property
     def requests(self) -> list[Rerun]:
         """All requests to run something again, in their order."""
-        return [*read_requests(self.paths), *self.requested]
+        return with_withdrawals([*read_requests(self.paths), *self.requested])
 
     def missing(
         self, repetitions: Sequence[Repetition], with_requests: bool = True

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
-from workflows.domain import FAILED, InputError, Point, Repetition
+from workflows.domain import FAILED, WITHDRAW, InputError, Point, Repetition
 from workflows.inputs import check
 from workflows.paths import StudyPaths
 from workflows.plan.record import Record, SimulatedRecord
@@ -123,11 +123,14 @@ class Rerun:
         Time of the request, ISO 8601 in UTC.
     blocks : int or None
         Number of blocks of the study at that time: the request does not cover later blocks. None for all.
+    is_withdrawn : bool
+        Whether no further run fulfils the request. Its earlier runs stay, in blocks of their own.
     """
 
     what: str
     time: str
     blocks: int | None = None
+    is_withdrawn: bool = False
 
     def covers(self, point: Point) -> bool:
         """Whether the request covers a point."""
@@ -151,7 +154,8 @@ class Rerun:
         """
         is_valid = any(record.valid for record in records if record.inputs == inputs)
         return (
-            self.covers(repetition.point)
+            not self.is_withdrawn
+            and self.covers(repetition.point)
             and repetition.block <= (self.blocks or repetition.block)
             and not any(record.started > self.time for record in records)
             and not (self.what == FAILED and is_valid)
@@ -171,10 +175,21 @@ def request_names(point: Point) -> list[str]:
 
 
 def read_requests(paths: StudyPaths) -> list[Rerun]:
-    """Return the requests of a study in their order."""
+    """Return the recorded requests of a study in their order, withdrawals included."""
     if not paths.requests.exists():
         return []
     return [Rerun(**json.loads(line)) for line in paths.requests.read_text().splitlines()]
+
+
+def with_withdrawals(requests: Sequence[Rerun]) -> list[Rerun]:
+    """Mark the requests before the last withdrawal as withdrawn, and drop the withdrawals."""
+    withdrawals = [place for place, request in enumerate(requests) if request.what == WITHDRAW]
+    last = max(withdrawals, default=-1)
+    return [
+        replace(request, is_withdrawn=place < last)
+        for place, request in enumerate(requests)
+        if request.what != WITHDRAW
+    ]
 
 
 def is_missing(

@@ -37,7 +37,7 @@ from workflows.measure.attestation import contradiction
 from workflows.paths import PARAMETER, StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record, SimulatedRecord
-from workflows.plan.records import Rerun, read_all, read_requests, read_simulated
+from workflows.plan.records import Rerun, read_all, read_requests, read_simulated, with_withdrawals
 from workflows.results.details import make_details
 from workflows.results.facts import facts
 from workflows.study.asked import Asked
@@ -178,7 +178,8 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
             row |= _work_columns(paths, record) | _preparation_columns(paths, record)
         records.append(record)
         rows.append(row)
-    for row, block in zip(rows, block_numbers(records, read_requests(paths)), strict=True):
+    requests = with_withdrawals(read_requests(paths))
+    for row, block in zip(rows, block_numbers(records, requests), strict=True):
         row["block"] = block
     columns = list(_COLUMNS) if not rows else None
     table = pd.DataFrame(rows, columns=columns).astype(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.runs.facts import Facts
-from workflows.domain import FAILED, Case, InputError, Interconnect, Point, short_digest
+from workflows.domain import FAILED, WITHDRAW, Case, InputError, Interconnect, Point, short_digest
 from workflows.inputs import choose, is_there
 from workflows.jobs.cluster import read_cluster
 from workflows.paths import CASES, CONFIG
@@ -186,7 +186,7 @@ def _check_request(study: Study, request: str) -> None:
     """Refuse a request to repeat runs if its case, interconnect or process count is not in the study."""
     cases_at_counts = {study.case_at(case, count) for case in study.cases for count in study.processes}
     names = {
-        "case": {FAILED, *cases_at_counts},
+        "case": {FAILED, WITHDRAW, *cases_at_counts},
         "interconnect": {"serial", *study.interconnects},
         "process count": {str(count) for count in study.processes},
     }

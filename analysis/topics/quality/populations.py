@@ -177,7 +177,7 @@ def population_note(populations: pd.DataFrame, labels: Labels, target_percent: f
         sentences.append(
             f"{counted(more, 'more point')} {'has' if more == 1 else 'have'} two groups of runs."
         )
-    sentences.append("The median of all runs describes neither group.")
+    sentences.append("The median of all runs describes at most one group.")
     return f"{' '.join(sentences)} To separate the groups, {_remedies(mixed)}."
 
 
