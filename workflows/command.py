@@ -43,7 +43,8 @@ Runs a study and makes its tables and report. Installs what is missing first.
                                              COMMAND without mpirun, PATTERN of the printed seconds
   ./run-study --case PATH [--processes 1,2,4] [--steps N] [--run-scripts] [--name NAME] [...]
                                              times an input of yours as it is (docs/own-case.md)
-  ./run-study --again WHAT [STUDY] [...]     runs WHAT again, as further attempts: failed, or
+  ./run-study --again WHAT [STUDY] [...]     runs WHAT again, as further attempts: failed, none
+              (withdraws earlier requests), or
               CASE[/INTERCONNECT[/PROCESSES[/OVERSUBSCRIPTION[/PROCESSES PER NODE][/threads-N]]]]
   ./run-study --compare BEFORE AFTER [...]   compares two folders of results, point by point
   ./run-study --model NAME FILE [...]        makes an interconnect to simulate from benchmarks of a

@@ -68,6 +68,9 @@ def invalid_runs(runs: pd.DataFrame) -> str:
         if stopped := int((runs["censored"] & ~is_outdated(runs)).sum()) if "censored" in runs else 0:
             limit = "was stopped at its time limit" if stopped == 1 else "were stopped at their time limits"
             text += f", except {formats.whole(stopped)} that {limit}: the limit is a lower bound of the time"
+            if stopped == validity.invalid:
+                of_runs = f"{formats.whole(stopped)} of {counted(validity.current, 'run')}"
+                text = f"{of_runs} {limit}, which is a lower bound of the time"
         clauses.append(text)
     if validity.outdated:
         clauses.append(outdated_runs(validity.outdated))
