@@ -109,6 +109,15 @@ def test_recorded_blocks_beyond_the_study_are_announced(study):
     assert "; 1 recorded run of further blocks counts too" in announcement(plan)
 
 
+def test_a_complete_study_is_not_told_that_its_blocks_are_few(study):
+    """Its results state which comparisons are undecided."""
+    study.write_text(STUDY.replace("[shared_memory]", "[shared_memory, tcp_loopback]"))
+    plan = make_plan(study)
+    assert "verdicts on all comparisons need" in announcement(plan)
+    recorded(plan)
+    assert "verdicts on all comparisons need" not in announcement(plan)
+
+
 def test_only_runs_that_still_count_are_counted(study):
     plan = make_plan(study)
     recorded(plan)

@@ -153,7 +153,7 @@ def announcement(plan: Plan) -> str:
     lines += _interconnect_lines(plan)
     lines += _one_node(plan)
     lines += _separate_kinds(plan)
-    lines += _few_blocks(plan)
+    lines += _few_blocks(plan) if missing else []
     if study.is_generated:
         shared = dict.fromkeys(
             (point.in_words, point.cores) for point in design.points if point.oversubscription > 1
