@@ -109,7 +109,7 @@ def test_recorded_blocks_beyond_the_study_are_announced(study):
     assert "; 1 recorded run of further blocks counts too" in announcement(plan)
 
 
-def test_a_complete_study_is_not_told_that_its_blocks_are_few(study):
+def test_a_complete_study_gets_no_remark_on_few_blocks(study):
     """Its results state which comparisons are undecided."""
     study.write_text(STUDY.replace("[shared_memory]", "[shared_memory, tcp_loopback]"))
     plan = make_plan(study)
