@@ -190,6 +190,19 @@ def test_a_run_that_differs_from_the_serial_run_does_not_count(tutorial, adopt, 
     )
 
 
+@pytest.mark.parametrize(
+    "time_problem", ["main loop too short to be timed", "time unsure: 0.9 s by the arrival of the lines"]
+)
+def test_an_untimed_run_may_be_too_short_to_be_timed(tutorial, adopt, tmp_path, monkeypatch, time_problem):
+    """On a busy machine, all lines of a short run may arrive at once."""
+    real_run = preparing.run
+    monkeypatch.setattr(preparing, "run", lambda *given: replace(real_run(*given), problem=time_problem))
+    case = adopt(tutorial("incompressible/icoFoam/cavity/cavity"), 10)
+    prepare(case, 1, tmp_path / "prepared")
+    expected = reference_answer(case, tmp_path / "prepared", 300)
+    assert expected["spread"] and "spread_problem" not in expected
+
+
 def test_a_failed_run_of_another_decomposition_is_in_the_report(tutorial, adopt, tmp_path, monkeypatch):
     """It shows no spread, so the report says which limits remain."""
 

@@ -29,6 +29,8 @@ CHOOSE = "state read.seconds to choose a time"
 """End of the reason of a log whose times cannot be used as they are."""
 TIME_UNSURE = "time unsure"
 """Beginning of the reason of a run whose time stamps contradict the program's clock."""
+TOO_SHORT = "main loop too short to be timed"
+"""Beginning of the reason of a run whose time is 0."""
 _SIGN = r"(?<![^\s=:(])[-+]"
 _NUMBER_BEFORE = rf"(?:{_SIGN})?\d[\d.,:'_\u00a0\u202f]*$|{_SIGN}$"
 _NUMBER_AFTER = r"(?:[.,:'_\u00a0\u202f]?\d)+(?:[eEdD][-+]?\d+)?|[eEdD][-+]?\d+"
@@ -317,7 +319,7 @@ def beyond_wall(reading: Reading, wall_seconds: float) -> str | None:
     printed = reading.printed.strip()
     printed += "" if number(printed) is None else f" {reading.unit}"
     if reading.seconds <= 0:
-        return f"main loop too short to be timed: the program printed {printed}"
+        return f"{TOO_SHORT}: the program printed {printed}"
     if (
         reading.seconds
         <= (1 + _WALL_SHARE) * wall_seconds + _resolution(reading.printed) * UNITS[reading.unit]

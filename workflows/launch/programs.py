@@ -12,12 +12,12 @@ from workflows.domain import InputError
 
 @functools.cache
 def output_of(*command: str) -> str:
-    """Return the standard output of a program; empty if the program is missing or takes more than 20 s.
+    """Return the standard output of a program; empty if the program is missing or takes more than 60 s.
 
     The same command runs only once in this process.
     """
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

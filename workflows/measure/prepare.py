@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import application
+from workflows.applications.tools import TIME_UNSURE, TOO_SHORT
 from workflows.domain import Case, InputError, Point, counted
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure.answers import Expected
-from workflows.measure.running import run, scratch_folder
+from workflows.measure.running import Run, run, scratch_folder
 from workflows.measure.trial import trial_seconds
 from workflows.paths import PARAMETER, version_file
 from workflows.study.cases import PREPARED_FROM, digest, file_digests
@@ -103,14 +104,20 @@ def reference_answer(
         return {"value": case.answer.golden, "source": "golden"}
     point = Point(case.name, None, 1, 1, nodes=1, cores=1)
     serial = run(case, point, prepared, None, nodes, time_limit_seconds)
-    details = serial.reading.details
-    if serial.problem is None and case.answer is None:
-        spread, problem = ({}, None) if nodes else _spread(case, prepared, details, time_limit_seconds)
+    details, problem = serial.reading.details, _problem_of_untimed(serial)
+    if problem is None and case.answer is None:
+        spread, failed = ({}, None) if nodes else _spread(case, prepared, details, time_limit_seconds)
         expected: Expected = {"value": None, "source": "serial", "details": details, "spread": spread}
-        return expected | {"spread_problem": problem} if problem else expected
-    if serial.problem or serial.reading.answer is None:
-        raise InputError(f"case {case.name}: the serial run that gives its answer failed: {serial.problem}")
+        return expected | {"spread_problem": failed} if failed else expected
+    if problem or serial.reading.answer is None:
+        raise InputError(f"case {case.name}: the serial run that gives its answer failed: {problem}")
     return {"value": serial.reading.answer, "source": "serial"}
+
+
+def _problem_of_untimed(done: Run) -> str | None:
+    """Return why a run failed whose time does not count; None if only its time is wrong."""
+    is_about_time = done.problem is not None and done.problem.startswith((TIME_UNSURE, TOO_SHORT))
+    return None if is_about_time else done.problem
 
 
 def _spread(
@@ -145,10 +152,10 @@ def _spread(
             except RuntimeError:
                 return {}, None
             done = run(variant, point, folder / "prepared", None, (), time_limit_seconds)
-        if done.problem:
+        if failed := _problem_of_untimed(done):
             problem = (
                 "the spread of two decompositions is unknown, since an untimed run on 2 processes failed: "
-                f"{done.problem}. Only the fixed limits of the comparison count"
+                f"{failed}. Only the fixed limits of the comparison count"
             )
             print(f"case {case.name}: {problem}", file=sys.stderr)
             return {}, problem

@@ -15,7 +15,7 @@ from typing import Any
 
 from workflows.applications import application
 from workflows.applications.base import Application
-from workflows.applications.tools import beyond_wall
+from workflows.applications.tools import TOO_SHORT, beyond_wall
 from workflows.domain import Case, Interconnect, Option, Point, Reading
 from workflows.jobs.slurm import complaint, first_error, lost_resource, without_chatter
 from workflows.launch import attesters
@@ -256,7 +256,7 @@ def problem_of(
         return f"{ending}: {reason}" if reason else ending
     problem = reading.problem or beyond_wall(reading, execution.wall_seconds)
     if problem is None and not (reading.seconds and reading.seconds > 0):
-        return "main loop too short to be timed"
+        return TOO_SHORT
     return problem
 
 
