@@ -34,7 +34,7 @@ from analysis.runs.kinds import side
 from analysis.runs.runs import BLOCK, DATE, DISTURBED_CORES, SESSION
 from analysis.topics.improvement.sentences import WITHHELD, none_compared
 from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed, count_drifting
-from analysis.topics.quality.tables import POINT
+from analysis.topics.quality.tables import OR_REPEATED, POINT, repeated_points
 
 ORIGINS = {
     "measured": "",
@@ -232,7 +232,7 @@ def _bases(runs: pd.DataFrame, comparisons: Sequence[Line], labels: Labels) -> s
     with_verdict = judged[judged["case"].isin(cases)]
     text = ""
     if with_verdict["evidence"].eq("run").any():
-        or_repeated = ", or of the runs that --again named" if _cases_run_at_two_times(runs) else ""
+        or_repeated = OR_REPEATED if repeated_points(runs[runs["valid"]]).any() else ""
         text = (
             f" A block is one repetition of all runs{or_repeated}. In each block, Nodeworth ran the "
             "interconnects of a case in random order."

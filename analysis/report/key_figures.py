@@ -24,8 +24,8 @@ MOST_FIGURES = 4
 CURVE = ["interconnect", "kind", "processes_per_node", "threads"]
 
 
-COVERAGE_MARGIN = 0.005
-"""Excess of the usual confidence over the confidence of an interval, from which on it is stated."""
+USUAL_COVERAGE, COVERAGE_MARGIN = 0.95, 0.005
+"""Usual confidence of an interval. A confidence that is lower by more than the margin is stated."""
 
 
 def make_key_figures(
@@ -127,9 +127,9 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
     elif UNKNOWN_TURNS in str(line.get("note")):
         note += "; order of the runs unknown"
     percent_ends = formats.ends(low, high, places, signed=True).strip()
-    level = 1 - labels.facts.all_settings().alpha
-    if percent_ends and not label.startswith("Each") and as_float(line["coverage"]) < level - COVERAGE_MARGIN:
-        note += f"; confidence {formats.percent(100 * line['coverage'], places=1)}"
+    coverage = as_float(line["coverage"])
+    if percent_ends and not label.startswith("Each") and coverage < USUAL_COVERAGE - COVERAGE_MARGIN:
+        note += f"; confidence {formats.percent(100 * coverage, places=1)}"
     return key_figure(
         label,
         formats.percent(value, signed=True, places=places),

@@ -20,7 +20,7 @@ from analysis.runs.runs import BLOCK, DATE, SESSION, is_outdated
 from analysis.runs.settings import NODES
 from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE
 from analysis.statistics.dependence import SHORTEST
-from analysis.topics.quality.tables import is_without_block, repeated_points, run_names
+from analysis.topics.quality.tables import OR_REPEATED, is_without_block, repeated_points, run_names
 from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
@@ -143,9 +143,10 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
     same = "case and process count"
     if runs["oversubscription"].nunique() > 1:
         same = "case, process count and number of processes per core"
+    or_repeated = OR_REPEATED if repeated else ""
     return (
-        f"A block is one repetition of every point. The runs of a block with the same {same} follow one "
-        "another, in random order of the interconnects. "
+        f"A block is one repetition of every point{or_repeated}. The runs of a block with "
+        f"the same {same} follow one another, in random order of the interconnects. "
         f"Every point that was run has {span}{counted(most, 'valid run' if repeated else 'valid block')}."
         f"{repeated}"
         f"{_seed_sentence('random order and of the bootstrap', study)}"
@@ -153,11 +154,13 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
 
 
 def _repeated_sentence(valid: pd.DataFrame) -> str:
-    """State how many points the user repeated apart from the other points; empty without such points."""
+    """State how many points the user repeated; empty without such points."""
     is_repeated = repeated_points(valid)
     number = int(is_repeated.sum())
-    if number in (0, len(is_repeated)):
+    if number == 0:
         return ""
+    if number == len(is_repeated):
+        return " The option --again repeated all points, together or apart from one another."
     these = "this point" if number == 1 else "these points"
     return (
         f" The option --again repeated {counted(number, 'point')} without the others. Some runs of {these} "

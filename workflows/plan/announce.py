@@ -365,7 +365,7 @@ def _parts_of_cases(plan: Plan) -> list[str]:
     return [
         f"--again {request.what} repeats only some interconnects or counts of {request.what.split('/')[0]}: "
         "comparisons use only runs that were made together, and speedups mix earlier and later runs; to "
-        "avoid both effects, repeat the whole case"
+        "avoid both effects, repeat the whole case instead"
         for request in plan.requested
         if "/" in request.what
     ]

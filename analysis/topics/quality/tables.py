@@ -100,12 +100,17 @@ QUALITY = table_schemas(
 """Schema of each table of this module by its name."""
 
 
+OR_REPEATED = ", or of the points that --again named"
+"""Addition to the definition of a block if `--again` repeated any point."""
+
+
 def repeated_points(valid: pd.DataFrame) -> pd.Series:
     """Return for each point whether ``--again`` repeated it: a planned block then has several valid runs."""
     if "record" not in valid:
         return pd.Series(dtype=bool)
     planned = valid["record"].astype("str").str.extract(r"/block-(\d+)-attempt-", expand=False)
-    runs = valid.assign(planned=planned).groupby([*POINT, "planned"], dropna=False).size()
+    planned_runs = valid.assign(planned=planned)[planned.notna()]
+    runs = planned_runs.groupby([*POINT, "planned"], dropna=False).size()
     return runs.groupby(level=POINT, dropna=False).max() > 1
 
 
