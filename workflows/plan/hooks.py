@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -220,4 +220,4 @@ def record_requests(plan: Plan) -> None:
     file = plan.paths.requests
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a") as requests:
-        requests.writelines(json.dumps(asdict(rerun)) + "\n" for rerun in plan.requested)
+        requests.writelines(json.dumps(rerun.recorded()) + "\n" for rerun in plan.requested)

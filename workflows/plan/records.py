@@ -132,6 +132,10 @@ class Rerun:
     blocks: int | None = None
     is_withdrawn: bool = False
 
+    def recorded(self) -> dict[str, str | int | None]:
+        """Return the fields of the file of requests, where a later line withdraws a request."""
+        return {"what": self.what, "time": self.time, "blocks": self.blocks}
+
     def covers(self, point: Point) -> bool:
         """Whether the request covers a point."""
         requested = self.what.split("/")
