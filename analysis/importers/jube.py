@@ -7,7 +7,6 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import has_only_numbers, quoted, whole_lines
@@ -89,24 +88,22 @@ def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str
         ]
         table = [(number, line) for number, line in table if line.strip().endswith("|")]
     if not separator or separator == "|" or separator == WIDE:
-        return _with_decimal_points(
-            (number, _cells(line, separator, number == begin + 1)) for number, line in table
-        )
+        rows = [(number, _cells(line, separator, number == begin + 1)) for number, line in table]
+        return _with_decimal_points(rows)
     text = "\n".join(line for _, line in table)
-    write_points = _with_decimal_points if separator != "," else list
     reader = csv.reader(io.StringIO(text), delimiter=separator, strict=True)
     try:
-        return write_points((begin + reader.line_num, [cell.strip() for cell in cells]) for cells in reader)
+        rows = [(begin + reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise TableError(f"cannot be read: {error}", source, f"line {begin + reader.line_num}") from None
+    return rows if separator == "," else _with_decimal_points(rows)
 
 
-def _with_decimal_points(rows: Iterable[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+def _with_decimal_points(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
     """Replace the decimal commas of a table whose separator is no comma.
 
     If every comma may separate thousands instead, as in 1,234, no cell is changed.
     """
-    rows = list(rows)
     with_comma = {cell for _, cells in rows for cell in cells if _DECIMAL_COMMA.fullmatch(cell)}
     if all(map(_THOUSANDS.fullmatch, with_comma)):
         return rows

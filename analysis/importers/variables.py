@@ -177,16 +177,14 @@ def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source
     guess = next((name for name in GUESSES[column] if name in names), None)
     if guess is None and column in UNITS:
         guess = _only_variable(column, records, source)
-    if guess is None and column == "processes":
-        if all(_resolved(count, records, mapping, source) for count in ("nodes", PER_NODE)):
-            return None
-        more = f", or map nodes and {PER_NODE}"
-    else:
-        more = ""
-    if guess is None and column in REQUIRED:
+    follows = column == "processes" and all(
+        _resolved(count, records, mapping, source) for count in ("nodes", PER_NODE)
+    )
+    if guess is None and column in REQUIRED and not follows:
         near = difflib.get_close_matches(column, names, n=1)
         hint = f", but {near[0]!r} is similar" if near else ""
-        remedy = f"rename one, or name one in a mapping{more}"
+        others = f", or map nodes and {PER_NODE}" if column == "processes" else ""
+        remedy = f"rename one, or name one in a mapping{others}"
         message = f"no variable holds it{hint} (found: {_listed(names)}): {remedy}"
         raise TableError(message, source, column=column)
     return None if guess is None else Field((guess,))
