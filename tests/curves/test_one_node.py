@@ -115,19 +115,20 @@ class TestReport:
         )
 
 
-SERIAL = {1: 16.0}
+def report_on_nodes_of_two(slow, swift):
+    """The serial run takes 16 s; each node has two processes."""
+    runs = runs_table(
+        {**row, "nodes": -(-row["processes"] // 2)}
+        for name, times in ((None, {1: 16.0}), ("slow", slow), ("swift", swift))
+        for row in rows("duct", name, times)
+    )
+    facts = Facts.of({"study": {"baselines": ["slow"], "names_baseline": True}})
+    return make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
 
 
 def test_an_equivalent_between_the_serial_run_and_several_nodes_is_no_saving():
     """The slow one is fastest with 4 processes; the swift one is as fast with 2, which are on one node of 2."""
-    slow, swift = {4: 10.0, 8: 11.0}, {4: 4.0, 8: 2.5}
-    runs = runs_table(
-        {**row, "nodes": -(-row["processes"] // 2)}
-        for name, times in ((None, SERIAL), ("slow", slow), ("swift", swift))
-        for row in rows("duct", name, times)
-    )
-    facts = Facts.of({"study": {"baselines": ["slow"], "names_baseline": True}})
-    report = make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
+    report = report_on_nodes_of_two(slow={4: 10.0, 8: 11.0}, swift={4: 4.0, 8: 2.5})
     assert plain(report["result"]) == "swift is 150 % faster than slow at 4 processes"
     first, *_ = blocks(part(report, "answer"), "key_figures")[0]["key_figures"]
     why = "2 processes would do, but on one node, where no message uses the interconnect"
@@ -140,14 +141,7 @@ def test_an_equivalent_between_the_serial_run_and_several_nodes_is_no_saving():
 
 def test_the_order_on_several_nodes_is_stated_if_the_baseline_is_fastest_on_one():
     """The slow one is fastest with 2 processes, which are on one node."""
-    slow, swift = {2: 8.0, 4: 10.0, 8: 12.0}, {2: 8.0, 4: 5.0, 8: 3.0}
-    runs = runs_table(
-        {**row, "nodes": -(-row["processes"] // 2)}
-        for name, times in ((None, SERIAL), ("slow", slow), ("swift", swift))
-        for row in rows("duct", name, times)
-    )
-    facts = Facts.of({"study": {"baselines": ["slow"], "names_baseline": True}})
-    report = make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
+    report = report_on_nodes_of_two(slow={2: 8.0, 4: 10.0, 8: 12.0}, swift={2: 8.0, 4: 5.0, 8: 3.0})
     text = sentences_of(part(report, "answer"))
     assert (
         "On several nodes, swift is faster at 4 and 8 processes: the other interconnect takes 100 % to 300 % longer."
