@@ -203,7 +203,7 @@ def why_undecided(line: Line) -> str:
     return "not distinguishable after correction" if low * high > 0 else ""
 
 
-def cores_of_saving(contrast: Contrast, contest: Contest, labels: Labels) -> str:
+def cores_of_nodes(contrast: Contrast, contest: Contest, labels: Labels) -> str:
     """State the cores of compared nodes, and of both sides of a saving, if they differ; else nothing."""
     line, saving = contrast.comparison, contrast.equivalent
     if contest.unit != NODES:

@@ -114,10 +114,10 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
     label = f"Speed at {'the peak, ' if at_peak else ''}{contest.counted(line['at_processes'])}"
     value, low, high = percent_interval(line, "improvement")
     places = formats.percent_places(value)
-    word = contrast.direction
+    word, coverage = contrast.direction, as_float(line["coverage"])
     if DEPENDS_ON_COUNT in str(line.get("note")) and not is_missing(line["best_percent"]):
         label, (value, low, high) = "Each at its best count", percent_interval(line, "best")
-        places = formats.percent_places(value)
+        places, coverage = formats.percent_places(value), math.nan
         word = line["best_verdict"] if line["best_verdict"] in ("faster", "slower") else None
     relation = f"{word} than" if word else "against"
     note = f"{labels.compared(line)} {relation} {labels.baseline(line)}"
@@ -127,8 +127,7 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
     elif UNKNOWN_TURNS in str(line.get("note")):
         note += "; order of the runs unknown"
     percent_ends = formats.ends(low, high, places, signed=True).strip()
-    coverage = as_float(line["coverage"])
-    if percent_ends and not label.startswith("Each") and coverage < USUAL_COVERAGE - COVERAGE_MARGIN:
+    if percent_ends and coverage < USUAL_COVERAGE - COVERAGE_MARGIN:
         note += f"; confidence {formats.percent(100 * coverage, places=1)}"
     return key_figure(
         label,

@@ -16,7 +16,7 @@ from analysis.report.certainty import count_runs, how_sure, how_sure_in_short
 from analysis.report.contrast import (
     Contrast,
     contrast_title,
-    cores_of_saving,
+    cores_of_nodes,
     find_contrast,
     page_labels,
     unattained_speedup,
@@ -126,7 +126,7 @@ def _remarks(contest: Contest, content: Content, labels: Labels, contrast: Contr
         ).strip(),
         *(
             remark(contrast, contest, labels)
-            for remark in (cores_of_saving, unattained_speedup, unpaired_runs)
+            for remark in (cores_of_nodes, unattained_speedup, unpaired_runs)
             if contrast
         ),
     ]
