@@ -289,7 +289,7 @@ def test_parts_along_the_axes_serve_one_count(tutorial, adopt):
         "FoamFile { version 2.0; format ascii; class dictionary; object decomposeParDict; }\n"
         "numberOfSubdomains 4; method simple; simpleCoeffs { n (4 1 1); delta 0.001; }\n"
     )
-    stated = "n (4 1 1) of simple serves 4 processes, other counts have another n"
+    stated = "n (4 1 1) of simple applies only to 4 processes, and Nodeworth chooses n for other counts"
     assert stated in adopt(folder).description
 
 

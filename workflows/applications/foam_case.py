@@ -94,7 +94,7 @@ class FoamCase:
     changes : list of str
         Phrases for the report: each names a setting that a timed run changes.
     remarks : list of str
-        Sentences about dictionaries that are newer than the mesh.
+        Sentences about a mesh that is older than its dictionary, and about a missing script.
     """
 
     solver: str

@@ -403,7 +403,10 @@ class OpenFOAM(Application):
         if given is None:
             return method, []
         stated = f"n ({' '.join(map(str, given))}) of {method}"
-        return method, [f"{stated} serves {math.prod(given)} processes, other counts have another n"]
+        count = math.prod(given)
+        return method, [
+            f"{stated} applies only to {count} processes, and Nodeworth chooses n for other counts"
+        ]
 
     def _mesh(self, case: Case, folder: Path) -> dict[str, object]:
         tools.write_inputs(self.inputs(case), folder)
