@@ -137,7 +137,7 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> tuple[list[str
 
 
 def look_sentences(study: AboutStudy) -> list[str]:
-    """State that a study is unfinished or was extended after a report, and what follows for its tests."""
+    """State that a study is unfinished, or that it got runs after a report, and what follows for its tests."""
     if study.unfinished:
         planned = study.until.max_blocks if study.until else study.blocks
         most = "at most " if study.until else ""
@@ -147,10 +147,10 @@ def look_sentences(study: AboutStudy) -> list[str]:
         return [f"{blocks}{to_go}. Before the last block, Nodeworth shows curves but states no direction."]
     if len(study.looks) < 2:
         return []
-    k, before = len(study.looks), listed(map(str, study.looks[:-1]))
+    k, before = len(study.looks), counted(len(study.looks) - 1, "earlier report")
     return [
-        f"The study was extended after a report of {before} blocks, so this is report {k} on its data. Each "
-        "report makes chance findings more likely. The tests of this report therefore use the level "
+        f"Runs were added after {before}, so this is report {k} on the data of this study. Each report makes "
+        "chance findings more likely. The tests of this report therefore use the level "
         f"0.05/2{str(k).translate(formats.SUPERSCRIPT)}."
     ]
 

@@ -90,7 +90,7 @@ def find_contrast(contest: Contest, has_baseline: bool, alpha: float) -> Contras
     if has_baseline or not comparisons:
         contrasts = [_make(line, direction(line), contest) for line in comparisons]
         return max(contrasts, key=_rank, default=None)
-    first = max(comparisons, key=lambda line: _number_of_points(line, contest))
+    first = _tested_alone(max(comparisons, key=lambda line: _number_of_points(line, contest)), alpha)
     return _make(first, direction(first) or _uncorrected_direction(first, alpha), contest)
 
 
@@ -110,6 +110,14 @@ def _number_of_points(comparison: Line, contest: Contest) -> tuple[int, int]:
     """Count the points of the interconnect that is compared with the baseline, and their runs."""
     rows = contest.scaling[contest.scaling["interconnect"] == comparison["interconnect"]]
     return len(rows), int(rows["n"].fillna(1).sum())
+
+
+def _tested_alone(comparison: Line, alpha: float) -> Line:
+    """Return a comparison as open, instead of untestable, if its blocks suffice for a test without correction."""
+    suffices = as_float(comparison["least_p"]) <= alpha and not is_missing(comparison["coverage"])
+    if outcome(comparison["verdict"]) == "untestable" and suffices:
+        return {**comparison, "verdict": "not distinguishable"}
+    return comparison
 
 
 def _uncorrected_direction(comparison: Line, alpha: float) -> str | None:

@@ -31,7 +31,7 @@ def test_a_study_that_is_extended_after_a_report(study_folder):
         assert study_facts["blocks"] == study_facts["blocks_recorded"] == blocks
         assert study_facts["looks"] == looks
         sentences = plain("\n".join(sayings(json.loads((results / "report.json").read_text()))))
-        assert (f"this is report {look} on its data" in sentences) == (look > 1)
+        assert (f"this is report {look} on the data of this study" in sentences) == (look > 1)
         assert levels[needed] in sentences
         (row,) = pd.read_csv(results / "tables/improvement.csv").to_dict("records")
         assert row["blocks_needed"] == needed

@@ -128,7 +128,9 @@ def test_only_runs_that_still_count_are_counted(study):
     assert "; 2 recorded in " in announcement(plan)
     left = "again faulty/serial: 1 run left of earlier requests (--again none withdraws them)"
     assert left in announcement(plan).splitlines()
-    assert state_of(plan) == "1 of 1 block recorded; 1 run of --again left"
+    assert state_of(plan) == (
+        "1 of 1 block recorded; 1 run of --again left, which the next command makes even without --again"
+    )
 
 
 def test_requests_can_be_withdrawn(study, capsys):

@@ -67,7 +67,7 @@ def test_a_later_look_tests_at_a_smaller_level():
     first, _ = reported(looks=[8])
     second, report = reported(looks=[6, 8])
     text = sentences_of(part(report, "words"))
-    assert "The study was extended after a report of 6 blocks, so this is report 2 on its data." in text
+    assert "Runs were added after 1 earlier report, so this is report 2 on the data of this study." in text
     assert "0.05/2²" in text and "p-value of at most 0.0125 after" in text
     pd.testing.assert_series_equal(first["improvement"]["p_adjusted"], second["improvement"]["p_adjusted"])
     significant = second["improvement"]["p_adjusted"] <= 0.0125

@@ -388,6 +388,26 @@ def test_a_correction_that_leaves_a_comparison_open_is_stated():
     assert plain(note).endswith(" against slow, undecided: too few blocks: 6 of at least 7")
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_the_title_without_a_named_baseline_needs_no_correction(named):
+    """Six blocks suffice for the comparison of the title alone, but not for both comparisons."""
+    noisy = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3)
+    runs = runs_table(
+        rows("duct", "slow", SLOW, noisy),
+        rows("duct", "swift", SLOW, tuple(reversed(noisy))),
+        rows("duct", "third", {16: 13.0}, noisy),
+    )
+    facts = Facts.of({"study": {"baselines": ["slow"], "names_baseline": named}})
+    report = make_report(runs, make_tables(runs, Settings(baselines=("slow",), draws=200)), facts, [])
+    note = plain(figures_of(report)["Speed at the peak, 16 processes"]["note"])
+    title = plain(report["result"])
+    if named:
+        assert title.startswith("Too few blocks") and note.endswith("too few blocks: 6 of at least 7")
+    else:
+        assert title == "No distinguishable difference between swift and slow"
+        assert note == "swift against slow, undecided"
+
+
 @pytest.mark.parametrize(
     ("curves", "title"),
     [

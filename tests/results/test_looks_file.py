@@ -15,7 +15,7 @@ from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
 from workflows.plan.record import Record
-from workflows.results.looks import looks, note_look, recorded_blocks, valid_starts
+from workflows.results.looks import compared_blocks, looks, note_look, recorded_blocks
 
 STUDY = f"""
 name: small
@@ -77,6 +77,19 @@ def facts(blocks, recorded=None, **study):
     return Facts(study=AboutStudy(blocks=blocks, blocks_recorded=recorded, **study), made="2026-11-23")
 
 
+def runs(started=("2026-11-20T12:00",), blocks=6, cases=("harmonic",), **columns):
+    """Valid runs of two interconnects in some blocks; the first run of each start, the others later."""
+    rows = [
+        {"case": case, "block": block, "interconnect": interconnect}
+        for case in cases
+        for block in range(1, blocks + 1)
+        for interconnect in ("shared_memory", "tcp_loopback")
+    ]
+    starts = [*started, *[max(started)] * len(rows)][: len(rows)]
+    made = pd.DataFrame(rows).assign(started=starts, origin="run", valid=True, loss=None, oversubscription=1)
+    return made.assign(**columns)
+
+
 def tables(verdict="not distinguishable", p_value=0.4, least_p=0.03):
     """A table with one comparison."""
     columns = {"p_value": p_value, "least_p": least_p, "verdict": verdict}
@@ -96,57 +109,84 @@ def tables(verdict="not distinguishable", p_value=0.4, least_p=0.03):
 )
 def test_a_report_that_could_not_decide_a_comparison_is_no_look(tmp_path, made, names_baseline, is_look):
     file = tmp_path / "looks.json"
-    note_look(file, facts(6, names_baseline=names_baseline), made)
-    assert looks(file, 8, whole=True) == ([6, 8] if is_look else [8])
+    note_look(file, facts(6, names_baseline=names_baseline), made, runs())
+    assert looks(file, 8, True, runs(blocks=8)) == ([6, 8] if is_look else [8])
 
 
 def test_looks_are_whole_reports_of_more_blocks(tmp_path):
     file = tmp_path / "looks.json"
-    assert looks(file, 6, whole=True) == [6] and looks(file, 6, whole=False) == []
+    assert looks(file, 6, True, runs()) == [6] and looks(file, 6, False, runs()) == []
     for study_facts in (facts(6, 2), facts(6), facts(6), facts(12, 7), facts(12)):
-        note_look(file, study_facts, tables())
+        note_look(file, study_facts, tables(), runs(blocks=study_facts.study.blocks))
     assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12]
-    assert looks(file, 24, whole=True) == [6, 12, 24] and looks(file, 24, whole=False) == [6, 12]
-    assert looks(file, 12, whole=True) == [6, 12]  # made again, it is the look that it was
-    assert looks(file, 6, whole=True) == [
-        6,
-        12,
-    ]  # a smaller number in the study hides no run that was looked at
+    more, same = runs(blocks=24), runs(blocks=12)
+    assert looks(file, 24, True, more) == [6, 12, 24] and looks(file, 24, False, more) == [6, 12]
+    assert looks(file, 12, True, same) == [6, 12]  # made again, it is the look that it was
+    assert looks(file, 6, True, same) == [6, 12]  # a smaller number in the study hides no run
+
+
+def test_the_report_of_a_repeated_case_is_a_look(tmp_path):
+    """Blocks 7 to 12 of one case are repeated runs, and the study still asks for 6 blocks."""
+    file = tmp_path / "looks.json"
+    before = runs(cases=("elbow", "harmonic"))
+    note_look(file, facts(6), tables(), before)
+    assert json.loads(file.read_text())["looks"][0]["compared"] == {"elbow": 6, "harmonic": 6}
+    repeated = pd.concat([before, runs(blocks=12, cases=("elbow",)).iloc[12:]])
+    assert looks(file, 6, True, before) == [6] and looks(file, 6, True, repeated) == [6, 6]
+    note_look(file, facts(6), tables(), repeated)
+    assert looks(file, 6, True, repeated) == [6, 6]
+    assert looks(file, 6, True, pd.concat([repeated, runs(cases=("new",))])) == [6, 6]
+    assert looks(file, 7, True, pd.concat([before, runs(blocks=13, cases=("elbow",))])) == [6, 6, 7]
+
+
+def test_only_blocks_with_two_sides_can_be_compared():
+    made = runs(blocks=8)
+    assert compared_blocks(made) == {"harmonic": 8}
+    one_interconnect = made[(made["block"] <= 6) | (made["interconnect"] == "shared_memory")]
+    assert compared_blocks(one_interconnect) == {"harmonic": 6}
+    assert compared_blocks(made.assign(interconnect=None)) == {}
+    assert compared_blocks(made.assign(valid=False, loss="wrong_answer")) == {"harmonic": 8}
+    assert compared_blocks(made.assign(valid=False, loss="outdated")) == {}
+    levels = made.assign(interconnect="shared_memory", oversubscription=[1, 2] * 8)
+    assert compared_blocks(levels) == {"harmonic": 8}
 
 
 def test_a_report_of_runs_that_no_longer_count_is_no_look(tmp_path):
     """The case was edited after the reports of 6 and 12 blocks, and then the edit was undone."""
     file = tmp_path / "looks.json"
-    before, after = {"2026-11-20T12:00", "2026-11-20T12:01"}, {"2026-11-24T12:00"}
-    for study_facts in (facts(6), facts(12)):
-        note_look(file, study_facts, tables(), before)
-    assert looks(file, 6, True, after) == [6] and looks(file, 9, True, after) == [9]
+    before, after = ("2026-11-20T12:00", "2026-11-20T12:01"), ("2026-11-24T12:00",)
+    for blocks in (6, 12):
+        note_look(file, facts(blocks), tables(), runs(before, blocks))
+    assert looks(file, 6, True, runs(after)) == [6] and looks(file, 9, True, runs(after, 9)) == [9]
     for _ in range(2):
-        note_look(file, replace(facts(8), made="2026-11-25"), tables(), after)
+        note_look(file, replace(facts(8), made="2026-11-25"), tables(), runs(after, 8))
     assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12, 8]
-    assert looks(file, 9, True, after) == [8, 9]
-    assert looks(file, 9, True, before) == [6, 12, 9]
-    assert looks(file, 12, True, before | {"2026-11-26T12:00"}) == [6, 12]
+    assert looks(file, 9, True, runs(after, 9)) == [8, 9]
+    assert looks(file, 13, True, runs(before, 13)) == [6, 12, 13]
+    assert looks(file, 12, True, runs((*before, "2026-11-26T12:00"), 12)) == [6, 12]
 
 
-def test_a_look_of_an_earlier_version_counts_if_its_report_is_younger_than_the_first_run(tmp_path):
+def test_looks_of_earlier_versions_count(tmp_path):
+    """They noted only the time of the report, and later also its first run."""
     file = tmp_path / "looks.json"
     file.write_text('{"looks": [{"blocks": 6, "made": "2026-11-23"}]}')
-    assert looks(file, 8, True, {"2026-11-22T12:00"}) == [6, 8]
-    assert looks(file, 8, True, {"2026-11-24T12:00"}) == [8]
+    assert looks(file, 8, True, runs(["2026-11-22T12:00"], 8)) == [6, 8]
+    assert looks(file, 6, True, runs(["2026-11-22T12:00"])) == [6]
+    assert looks(file, 8, True, runs(["2026-11-24T12:00"], 8)) == [8]
 
 
-def test_runs_that_count_are_valid_runs_of_the_study():
-    runs = pd.DataFrame({"started": list("acb"), "origin": "run", "valid": (False, True, True)})
-    imported = runs.assign(started=list("def"), origin="import", valid=True)
-    assert valid_starts(pd.concat([runs, imported])) == {"c", "b"}
+def test_invalid_and_imported_runs_do_not_identify_a_report(tmp_path):
+    file = tmp_path / "looks.json"
+    note_look(file, facts(6), tables(), runs(["2026-11-20"]))
+    invalid, imported = (runs(["2026-11-20"], 8, **now) for now in ({"valid": False}, {"origin": "import"}))
+    assert looks(file, 8, True, invalid) == looks(file, 8, True, imported) == [8]
 
 
 def test_imports_alone_and_studies_with_a_target_have_no_looks(tmp_path):
     file = tmp_path / "looks.json"
     target = AboutTarget(5.0, 20, 6, 1.0, 4.0, 0.5, True, "the target was reached")
-    note_look(file, facts(8, until=target), tables())
-    note_look(file, Facts(study=AboutStudy(blocks=6)), tables())
+    note_look(file, facts(8, until=target), tables(), runs())
+    note_look(file, Facts(study=AboutStudy(blocks=6)), tables(), runs())
     assert not file.exists()
 
 
@@ -167,6 +207,6 @@ def test_each_look_halves_the_level(look, alpha):
 def test_mistakes_are_one_line(tmp_path):
     file = tmp_path / "looks.json"
     file.write_text('{"looks": [{"blocks": 0, "made": null}]}')
-    assert refusal(InputError, looks, file, 6, True) == f"{file}: looks[0].blocks: 0 is too small; at least 1"
+    assert refusal(InputError, looks, file, 6, True, runs()) == f"{file}: looks[0].blocks: 0 is too small; at least 1"
     file.write_text("[")
-    assert "is no JSON" in refusal(InputError, looks, file, 6, True)
+    assert "is no JSON" in refusal(InputError, looks, file, 6, True, runs())

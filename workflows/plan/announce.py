@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -31,7 +32,7 @@ from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
-from workflows.plan.records import attempts, read_record, record_files, recorded_block
+from workflows.plan.records import attempts, read_all, recorded_block
 from workflows.plan.run_times import check_run_times, check_time_lines, run_time_lines, short_run_lines
 from workflows.study.default_blocks import decisive_blocks
 from workflows.study.interconnects import KIND_TITLES, in_kinds
@@ -104,9 +105,9 @@ def announcement(plan: Plan) -> str:
     elif missing and unrecorded < len(design.repetitions):
         remaining = design.cost_of([repetition.point for repetition in missing], 1)
         progress += f", {remaining.runs} left: {_shown(plan, remaining)}"
-    if later := _later_runs(plan):
-        verb = "counts" if later == 1 else "count"
-        progress += f"; {counted(later, 'recorded run')} of further blocks {verb} too"
+    if further := _further_runs(plan):
+        verb = "counts" if further == 1 else "count"
+        progress += f"; {counted(further, 'recorded run')} of further blocks {verb} too"
     first = f"{counted(len(design.points), 'point')}, {amount} in all; {progress}"
     if design.simulated and not design.points:
         first = "no runs, only simulated points"
@@ -189,11 +190,22 @@ def _open_requests(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
     return list(names)
 
 
-def _later_runs(plan: Plan) -> int:
-    """Count the recorded runs of the present inputs in blocks that the study does not ask for."""
-    files = [file for file in record_files(plan.paths) if recorded_block(file) > plan.design.blocks]
-    inputs = [dict(plan.design.inputs(point)) for point in plan.design.points] if files else []
-    return sum(dict(read_record(file).inputs) in inputs for file in files)
+def _further_runs(plan: Plan) -> int:
+    """Count the valid runs of the present inputs beyond those that the study asks for.
+
+    They are repeated runs, and runs of blocks above the number of blocks that the study states.
+    """
+    first_block = [repetition for repetition in plan.design.repetitions if repetition.block == 1]
+    inputs = {
+        plan.paths.record(repetition, 1).parent: plan.design.inputs(repetition.point)
+        for repetition in first_block
+    }
+    valid = Counter(
+        (file.parent, recorded_block(file))
+        for file, record in read_all(plan.paths)
+        if record.valid and record.inputs == inputs.get(file.parent)
+    )
+    return sum(number - (block <= plan.design.blocks) for (_, block), number in valid.items())
 
 
 def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
@@ -357,7 +369,7 @@ def _runs_again(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
         f"  {describe(point)}: block{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
         for point, numbers in blocks.items()
     ]
-    return lines + _parts_of_cases(plan)
+    return lines + _parts_of_cases(plan) + _further_look(plan)
 
 
 def _parts_of_cases(plan: Plan) -> list[str]:
@@ -368,6 +380,17 @@ def _parts_of_cases(plan: Plan) -> list[str]:
         "avoid both effects, repeat the whole case instead"
         for request in plan.requested
         if "/" in request.what
+    ]
+
+
+def _further_look(plan: Plan) -> list[str]:
+    """Return a line if the repetition of a whole case after a report makes the tests stricter."""
+    repeats_case = any(request.what in plan.asked.study.cases for request in plan.requested)
+    if not (repeats_case and plan.paths.looks.exists()):
+        return []
+    return [
+        "the next report is a further look at the data: it tests more strictly, and comparisons of all cases "
+        "may need more blocks (docs/statistics.md)"
     ]
 
 

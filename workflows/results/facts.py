@@ -34,7 +34,7 @@ from workflows.paths import ROOT, StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
 from workflows.plan.stopping import Stopping, core_hours, judge
-from workflows.results.looks import looks, recorded_blocks, valid_starts
+from workflows.results.looks import looks, recorded_blocks
 from workflows.simulation.fit import fit_summary
 from workflows.simulation.processor import BENCHMARKS, core_speed
 from workflows.study.asked import Asked, interconnect_file
@@ -106,7 +106,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Import
         inside_nodes=[*requested.study.inside_nodes, *inside],
     )
     if until is None and about.blocks_recorded is not None:
-        noted = looks(paths.looks, about.blocks, not about.unfinished, valid_starts(runs))
+        noted = looks(paths.looks, about.blocks, not about.unfinished, runs)
         about = replace(about, looks=noted)
     return replace(
         requested,

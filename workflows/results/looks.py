@@ -1,6 +1,6 @@
 """Looks at the results of a study: complete reports that could decide a comparison.
 
-The study may be extended after a look.
+After a look, a user may add blocks or repeat a case.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pandas as pd
 from analysis.curves.outcomes import could_decide
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Tables
+from analysis.runs.runs import is_outdated
 from workflows.domain import InputError, Repetition
 from workflows.inputs import check
 from workflows.plan.design import Design
@@ -56,12 +57,12 @@ def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
     return number + sum(map(is_complete, range(design.blocks + 1, last + 1)))
 
 
-def looks(file: Path, blocks: int | None, whole: bool, starts: Collection[str] = ()) -> list[int]:
+def looks(file: Path, blocks: int | None, whole: bool, runs: pd.DataFrame) -> list[int]:
     """Return the number of blocks at each look, including the look at the current report.
 
-    If a report with the same number of blocks was made before, the current report is no new look. All earlier
-    looks count, because a smaller number in the study file leaves out none of the recorded runs. A report
-    whose first run does not count now is no look, because it showed another version of the case.
+    If an earlier report showed the same or further blocks of each case, the current report is no new look. All
+    earlier looks count, because a smaller number in the study file leaves out none of the recorded runs. A
+    report whose first run does not count now is no look, because it showed another version of the case.
 
     Parameters
     ----------
@@ -71,54 +72,92 @@ def looks(file: Path, blocks: int | None, whole: bool, starts: Collection[str] =
         Number of blocks of the study.
     whole : bool
         Whether the study is finished. The report of an unfinished study is no look.
-    starts : collection of str
-        Starts of the runs that count, ISO 8601 in UTC.
+    runs : DataFrame
+        Runs of the report.
 
     Raises
     ------
     InputError
         If the file is damaged.
     """
-    noted = list(dict.fromkeys(look["blocks"] for look in _read(file) if _counts(look, starts)))
-    if not whole or blocks is None:
-        return noted
-    return noted if blocks in noted else [*noted, blocks]
+    noted = _counting(file, runs)
+    numbers = [look["blocks"] for look in noted]
+    if not whole or blocks is None or any(_includes(look, blocks, compared_blocks(runs)) for look in noted):
+        return numbers
+    return [*numbers, blocks]
 
 
-def note_look(file: Path, facts: Facts, tables: Tables, starts: Collection[str] = ()) -> None:
-    """Note a look in a file if the report is complete, and the first such report of the runs that count.
+def note_look(file: Path, facts: Facts, tables: Tables, runs: pd.DataFrame) -> None:
+    """Note a look in a file if the report is complete, and the first such report of these blocks.
 
     A report without a test that could decide a comparison is no look: it cannot state a false direction, so
     later reports may use the whole level. Reports of a study with a target are no looks either, because the
-    level of its intervals allows for them. For `starts` see `looks`.
+    level of its intervals allows for them. For `runs` see `looks`.
     """
-    study, noted = facts.study, _read(file)
-    if study.unfinished or study.until or study.blocks_recorded is None:
+    study, compared = facts.study, compared_blocks(runs)
+    if study.unfinished or study.until or study.blocks is None or study.blocks_recorded is None:
         return
     if not could_decide(tables, study.names_baseline, facts.all_settings().alpha):
         return
-    if study.blocks in [look["blocks"] for look in noted if _counts(look, starts)]:
+    if any(_includes(look, study.blocks, compared) for look in _counting(file, runs)):
         return
     draft = file.with_name(f".{file.name}.{os.getpid()}")
-    look = {"blocks": study.blocks, "made": facts.made, "first_run": min(starts, default=None)}
-    content = {"looks": [*noted, look]}
+    look = {
+        "blocks": study.blocks,
+        "compared": compared,
+        "made": facts.made,
+        "first_run": min(_valid_starts(runs), default=None),
+    }
+    content = {"looks": [*_read(file), look]}
     draft.write_text(json.dumps(content, indent=1) + "\n")
     draft.replace(file)
 
 
-def valid_starts(runs: pd.DataFrame) -> set[str]:
+def compared_blocks(runs: pd.DataFrame) -> dict[str, int]:
+    """Count the blocks of each case with runs of two interconnects or two levels of oversubscription.
+
+    Only these blocks enter a comparison. Outdated runs do not count. Other invalid runs count, because an edit
+    of a range or tolerance can make them valid without another run.
+    """
+    if not {"origin", "block"} <= {*runs}:
+        return {}
+    current = runs[(runs["origin"] == "run") & ~is_outdated(runs)].dropna(subset="interconnect")
+    sides = current.drop_duplicates(["case", "block", "interconnect", "oversubscription"])
+    number = sides.groupby(["case", "block"], observed=True).size()
+    compared = number[number > 1].groupby("case", observed=True).size()
+    return {str(case): int(blocks) for case, blocks in compared.items()}
+
+
+def _valid_starts(runs: pd.DataFrame) -> set[str]:
     """Return the starts of the runs of the study that count."""
     if not {"origin", "started"} <= {*runs}:
         return set()
     return {*runs.loc[runs["valid"] & (runs["origin"] == "run"), "started"].dropna().astype(str)}
 
 
-def _counts(look: Mapping[str, Any], starts: Collection[str]) -> bool:
-    """Return whether the report of a look showed runs that count now."""
-    if look.get("first_run"):
-        return look["first_run"] in starts
-    # Earlier versions noted only the time of the report.
-    return look["made"] is None or look["made"] > min(starts, default="")
+def _counting(file: Path, runs: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the noted looks whose reports showed runs that count now, without repetitions."""
+    starts, counting = _valid_starts(runs), list[dict[str, Any]]()
+    for look in _read(file):
+        if look.get("first_run"):
+            counts = look["first_run"] in starts
+        else:  # Earlier versions noted only the time of the report.
+            counts = look["made"] is None or look["made"] > min(starts, default="")
+        same = {"blocks", "compared"} & {*look}
+        if counts and not any(all(other.get(key) == look[key] for key in same) for other in counting):
+            counting.append(look)
+    return counting
+
+
+def _includes(look: Mapping[str, Any], blocks: int, compared: Mapping[str, int]) -> bool:
+    """Return whether the report of a look showed all blocks that can be compared now.
+
+    A case that is new since then is compared for the first time. Earlier versions noted only the blocks of
+    the study.
+    """
+    if "compared" not in look:
+        return bool(look["blocks"] == blocks)
+    return all(look["compared"].get(case, number) >= number for case, number in compared.items())
 
 
 def _read(file: Path) -> list[dict[str, Any]]:

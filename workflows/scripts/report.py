@@ -22,13 +22,13 @@ def report(runs: Path, tables: Path, facts: Path, published: Path, folder: Path)
     from analysis.runs.runs import read_complete
     from workflows.paths import StudyPaths
     from workflows.report.report import write_proposals, write_report
-    from workflows.results.looks import note_look, valid_starts
+    from workflows.results.looks import note_look
     from workflows.study.sites import read_facts
 
     study = read_complete(runs), read_tables(tables), read_facts(facts)
     write_report(*study, read_published(published), folder)
     write_proposals(*study, folder)
-    note_look(StudyPaths(folder).looks, study[2], study[1], valid_starts(study[0]))
+    note_look(StudyPaths(folder).looks, study[2], study[1], study[0])
 
 
 if __name__ == "__main__":
