@@ -155,9 +155,10 @@ def _finish(topic: Topic, name: str, table: pd.DataFrame, settings: Settings) ->
     """Correct and judge the tests of a table, add simultaneous intervals, and validate its columns."""
     schema = topic.schemas[name]
     if name in topic.tested and len(table):
-        table = corrected(table, settings.alpha, settings.level)
+        factors = settings.look_factors(table["case"])
+        table = corrected(table, factors, settings.level)
         if "simultaneous_low" in schema.columns:
-            table = table.assign(**simultaneous(table, settings.alpha))
+            table = table.assign(**simultaneous(table, factors))
     return validated(schema, table.reset_index(drop=True))
 
 

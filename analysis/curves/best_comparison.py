@@ -118,7 +118,7 @@ def with_best_verdicts(table: pd.DataFrame, settings: Settings) -> pd.DataFrame:
         pd.DataFrame(inputs).assign(
             paired=table["paired"], kind=table["kind"], coverage=coverage, withheld=table["best_withheld"]
         ),
-        settings.alpha,
+        settings.look_factors(table["case"]),
         settings.level,
     )
     return table.assign(best_p_adjusted=judged["p_adjusted"], best_verdict=judged["verdict"])

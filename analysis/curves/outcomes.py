@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.runs.settings import DISTINGUISHABLE
+from analysis.runs.settings import DISTINGUISHABLE, Settings
 from analysis.statistics.multiple_tests import blocks_needed, holm
 
 OUTCOMES = ("faster", "slower", "not distinguishable", "untestable", "untested")
@@ -43,7 +43,7 @@ DEPENDENT = "blocks depend on the ones before: no interval, no test"
 _QUANTITIES = ("improvement", "gain", "change")
 
 
-def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE, level: float = 0.95) -> pd.DataFrame:
+def corrected(table: pd.DataFrame, factors: Sequence[int] = (), level: float = 0.95) -> pd.DataFrame:
     """Correct the p-values of a table for multiple tests, and judge its rows.
 
     Parameters
@@ -52,8 +52,9 @@ def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE, level: float 
         With ``p_value``, empty if there is no test, and optionally: ``paired``, else no row is paired;
         ``least_p``, the smallest p-value that a row's blocks allow, from which the verdict follows;
         ``tested``, a `analysis.curves.point_comparison.Contrast` with the number of candidates.
-    alpha : float
-        Largest adjusted p-value of distinguishable results.
+    factors : sequence of int
+        Factor of the p-value of each row, because of earlier looks (see `Settings.look_factors`). By default,
+        all factors are 1.
     level : float
         Level of the intervals.
 
@@ -65,26 +66,28 @@ def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE, level: float 
     """
     if table.empty:
         return table
-    adjusted = pd.Series(holm(table["p_value"].to_numpy(float)), table.index)
+    factor = np.asarray(factors or [1] * len(table))
+    adjusted = pd.Series(holm(table["p_value"].to_numpy(float) * factor), table.index)
     tested = adjusted.notna()
     paired = table["paired"] if "paired" in table else pd.Series(False, table.index)
     tests = max(tested.sum(), 1)
     contrasts = table.get("tested", [None] * len(table))
     candidates = [getattr(contrast, "candidates", 1) for contrast in contrasts]
-    rows = list(zip(paired, candidates, strict=True))
+    rows = list(zip(paired, candidates, factor, strict=True))
     needed = {
-        (is_paired, number): max(
-            blocks_needed(tests, is_paired, alpha), blocks_needed(number, is_paired, 1 - level)
+        (is_paired, number, times): max(
+            blocks_needed(tests * times, is_paired, DISTINGUISHABLE),
+            blocks_needed(number, is_paired, 1 - level),
         )
-        for is_paired, number in set(rows)
+        for is_paired, number, times in set(rows)
     }
     table = table.assign(
         p_adjusted=adjusted,
-        distinguishable=(adjusted <= alpha).astype("boolean").where(tested),
+        distinguishable=(adjusted <= DISTINGUISHABLE).astype("boolean").where(tested),
         blocks_needed=pd.Series([needed[row] for row in rows], table.index).where(tested),
     )
     if "least_p" in table:
-        testable = holm(table["least_p"].where(tested).to_numpy(float)) <= alpha
+        testable = holm(table["least_p"].where(tested).to_numpy(float) * factor) <= DISTINGUISHABLE
         table["verdict"] = verdicts(table, testable)
         has_direction = table["verdict"].isin(["faster", "slower"])
         table["distinguishable"] = (table["distinguishable"] & has_direction).where(tested)
@@ -147,7 +150,7 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
     return judged
 
 
-def could_decide(tables: Mapping[str, pd.DataFrame], names_baseline: bool, alpha: float) -> bool:
+def could_decide(tables: Mapping[str, pd.DataFrame], names_baseline: bool, settings: Settings) -> bool:
     """Return whether a test of a report could have shown a direction, whatever the times.
 
     Only then does the report use up a share of the error rate. Tests of drift and spread do not count, since
@@ -159,8 +162,8 @@ def could_decide(tables: Mapping[str, pd.DataFrame], names_baseline: bool, alpha
         Tables of the report, as `corrected` makes them. Others are skipped.
     names_baseline : bool
         Whether the study names its baselines. Otherwise the title tests a comparison without correction.
-    alpha : float
-        See `corrected`.
+    settings : Settings
+        Settings of the report.
     """
     for table in tables.values():
         if "least_p" not in table:
@@ -171,7 +174,8 @@ def could_decide(tables: Mapping[str, pd.DataFrame], names_baseline: bool, alpha
             verdicts_on_tests.append(table["best_verdict"][table["best_p_value"].notna()])
         if any((texts.map(outcome) != "untestable").any() for texts in verdicts_on_tests):
             return True
-        if not names_baseline and (tested["least_p"] <= alpha).any():
+        factors = settings.look_factors(tested["case"])
+        if not names_baseline and (tested["least_p"] * factors <= DISTINGUISHABLE).any():
             return True
     return False
 

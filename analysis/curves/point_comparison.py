@@ -21,6 +21,7 @@ from analysis.curves.outcomes import (
     WITHIN_ROUNDING,
 )
 from analysis.curves.points import Sample
+from analysis.runs.settings import DISTINGUISHABLE
 from analysis.statistics import Flags, Floats, Integers
 from analysis.statistics.dependence import credible, effective_blocks, spread_about, widening
 from analysis.statistics.shift import EQUAL, Shift, paired_shift, unpaired_shift
@@ -365,19 +366,19 @@ def percent_columns(name: str, shift: Iterable[float]) -> dict[str, float]:
     return {f"{name}_{end}": 100 * np.expm1(value) for end, value in ends.items()}
 
 
-def simultaneous(table: pd.DataFrame, alpha: float) -> dict[str, Floats]:
-    """Compute intervals that all hold at the same time: with m tests, each at 1 - alpha / m.
+def simultaneous(table: pd.DataFrame, factors: Sequence[int] = ()) -> dict[str, Floats]:
+    """Compute intervals that all hold at the same time: with m tests, each at 1 - 0.05 / m.
 
     An interval that excludes 0 belongs to a test that Holm's correction rejects. If the count was chosen from
-    K counts, the interval is at 1 - alpha / (m K). Its test, which chooses again in every pattern, may still
+    K counts, the interval is at 1 - 0.05 / (m K). Its test, which chooses again in every pattern, may still
     not reject; then the interval is extended to 0.
 
     Parameters
     ----------
     table : DataFrame
         With ``tested`` (a `Contrast`), ``p_value``, ``p_adjusted`` and ``least_p``.
-    alpha : float
-        Probability with which any of the intervals may miss.
+    factors : sequence of int
+        See `analysis.curves.outcomes.corrected`. The level of a row is 0.05 divided by its factor.
 
     Returns
     -------
@@ -386,14 +387,15 @@ def simultaneous(table: pd.DataFrame, alpha: float) -> dict[str, Floats]:
     """
     low, high = np.full((2, len(table)), np.nan)
     tests = max(int(table["p_value"].notna().sum()), 1)
-    testable = (table["p_value"].notna() & (table["least_p"] * tests <= alpha)).to_numpy(bool)
+    alphas = DISTINGUISHABLE / tests / np.asarray(factors or [1] * len(table))
+    testable = (table["p_value"].notna() & (table["least_p"] <= alphas)).to_numpy(bool)
     rows, contrasts = np.flatnonzero(testable), table["tested"][testable].tolist()
-    alphas = [alpha / tests / contrast.candidates for contrast in contrasts]
-    comparisons = compare_points([contrast.samples for contrast in contrasts], alphas)
+    levels = [alpha / contrast.candidates for alpha, contrast in zip(alphas[rows], contrasts, strict=True)]
+    comparisons = compare_points([contrast.samples for contrast in contrasts], levels)
     for row, comparison in zip(rows, comparisons, strict=True):
         low[row] = 100 * np.expm1(comparison.shift.low)
         high[row] = 100 * np.expm1(comparison.shift.high)
-    not_rejected = table["p_adjusted"].to_numpy(float) > alpha
+    not_rejected = table["p_adjusted"].to_numpy(float) > DISTINGUISHABLE
     low[not_rejected] = np.minimum(low[not_rejected], 0)
     high[not_rejected] = np.maximum(high[not_rejected], 0)
     return {"simultaneous_low": low, "simultaneous_high": high}

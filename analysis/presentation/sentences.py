@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.curves.curve_comparison import NEAR
 from analysis.curves.outcomes import AT_LEAST, AT_MOST, MEDIANS_DISAGREE, outcome
 from analysis.presentation import formats
-from analysis.presentation.formats import counted, listed
+from analysis.presentation.formats import counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.runs.facts import AboutStudy, outdated_runs
 from analysis.runs.frames import as_float, is_missing, unit_of
@@ -136,23 +136,29 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> tuple[list[str
     return sentences, site_references
 
 
-def look_sentences(study: AboutStudy) -> list[str]:
-    """State that a study is unfinished, or that it got runs after a report, and what follows for its tests."""
-    if study.unfinished:
-        planned = study.until.max_blocks if study.until else study.blocks
-        most = "at most " if study.until else ""
-        left = study.seconds_left
-        to_go = "" if left is None else f", {counted(max(round(left / 60), 1), 'minute')} to go"
-        blocks = f"{formats.whole(study.blocks_recorded or 0)} of {most}{counted(planned or 0, 'block')}"
-        return [f"{blocks}{to_go}. Before the last block, Nodeworth shows curves but states no direction."]
-    if len(study.looks) < 2:
-        return []
-    k, before = len(study.looks), counted(len(study.looks) - 1, "earlier report")
-    return [
-        f"Runs were added after {before}, so this is report {k} on the data of this study. Each report makes "
-        "chance findings more likely. The tests of this report therefore use the level "
-        f"0.05/2{str(k).translate(formats.SUPERSCRIPT)}."
-    ]
+def progress_sentence(study: AboutStudy) -> str:
+    """State how far an unfinished study is, and that it shows no direction."""
+    planned = study.until.max_blocks if study.until else study.blocks
+    most = "at most " if study.until else ""
+    left = study.seconds_left
+    to_go = "" if left is None else f", {counted(max(round(left / 60), 1), 'minute')} to go"
+    blocks = f"{formats.whole(study.blocks_recorded or 0)} of {most}{counted(planned or 0, 'block')}"
+    return f"{blocks}{to_go}. Before the last block, Nodeworth shows curves but states no direction."
+
+
+def look_sentences(study: AboutStudy, labels: Labels) -> list[str]:
+    """State which cases got runs after a report, and what follows for their tests."""
+    sentences = []
+    for look in sorted({*study.looks.values()} - {1}):
+        cases = [case for case, number in study.looks.items() if number == look]
+        names = named_or_counted([labels.case(case) for case in cases], "case")
+        power = f"2{str(look).translate(formats.SUPERSCRIPT)}"
+        sentences.append(
+            f"Runs of {names} were added after {counted(look - 1, 'earlier report')}. Each report makes "
+            "chance findings more likely. Nodeworth therefore multiplies the p-values of "
+            f"{'this case' if len(cases) == 1 else 'these cases'} by {power}."
+        )
+    return sentences
 
 
 def disagreeing(improvement: pd.DataFrame) -> pd.DataFrame:

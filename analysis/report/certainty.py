@@ -423,12 +423,12 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
     measured = runs[runs["origin"] == "run"] if "origin" in runs else runs
     if not comparisons or measured.empty or all(map(has_single_value, compared)):
         return ""
-    # The next report tests at a quarter of the first report's level, each later report at half of the last.
-    stricter = 2 if len(study.looks) < 2 else 1
-    if not could_decide(tables, study.names_baseline, facts.all_settings().alpha):
-        stricter = 0  # this report uses up none of the level
-    blocks = max(as_float(line["blocks_needed"]) for line in comparisons)
-    blocks += stricter if blocks > study.blocks else 0
+    # The second report tests at a quarter of the first report's level, each later report at half of the last.
+    uses_level = could_decide(tables, study.names_baseline, facts.all_settings())
+    more = max(as_float(line["blocks_needed"]) - as_float(line["blocks"]) for line in comparisons)
+    if more > 0 and uses_level:
+        more += 1 if max(study.looks.values(), default=1) > 1 else 2
+    blocks = study.blocks + more
     effect = "could decide the first undecided comparison"
     decides = blocks > study.blocks  # not if the number is unknown (NaN)
     if not decides:

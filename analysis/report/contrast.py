@@ -22,7 +22,7 @@ from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.frames import CURVE, Line, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
-from analysis.runs.settings import NODES
+from analysis.runs.settings import DISTINGUISHABLE, NODES
 from analysis.topics.improvement.sentences import WITHHELD
 
 ONE_RUN = "a single run"
@@ -71,7 +71,7 @@ class Contrast:
         return "simulated" if "simulated" in str(self.comparison["kind"]) else ""
 
 
-def find_contrast(contest: Contest, has_baseline: bool, alpha: float) -> Contrast | None:
+def find_contrast(contest: Contest, has_baseline: bool, factor: int = 1) -> Contrast | None:
     """Find the comparison that the title states, or None without a comparison.
 
     The comparison is declared before the data are seen. If the study names a baseline, all its comparisons
@@ -82,16 +82,16 @@ def find_contrast(contest: Contest, has_baseline: bool, alpha: float) -> Contras
 
     Parameters
     ----------
-    alpha : float
-        Largest p-value of a difference without correction.
+    factor : int
+        Factor of p-values because of earlier looks: see `Settings.look_factors`.
     """
     improvement = contest.against_baseline(contest.improvement)
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if has_baseline or not comparisons:
         contrasts = [_make(line, direction(line), contest) for line in comparisons]
         return max(contrasts, key=_rank, default=None)
-    first = _tested_alone(max(comparisons, key=lambda line: _number_of_points(line, contest)), alpha)
-    return _make(first, direction(first) or _uncorrected_direction(first, alpha), contest)
+    first = _tested_alone(max(comparisons, key=lambda line: _number_of_points(line, contest)), factor)
+    return _make(first, direction(first) or _uncorrected_direction(first), contest)
 
 
 def _make(comparison: Line, word: str | None, contest: Contest) -> Contrast:
@@ -112,19 +112,24 @@ def _number_of_points(comparison: Line, contest: Contest) -> tuple[int, int]:
     return len(rows), int(rows["n"].fillna(1).sum())
 
 
-def _tested_alone(comparison: Line, alpha: float) -> Line:
-    """Return a comparison as open, instead of untestable, if its blocks suffice for a test without correction."""
-    suffices = as_float(comparison["least_p"]) <= alpha and not is_missing(comparison["coverage"])
+def _tested_alone(comparison: Line, factor: int) -> Line:
+    """Return a comparison with the p-values of its test outside the correction.
+
+    It is open instead of untestable if its blocks suffice for this test.
+    """
+    names = [name for name in ("p_value", "least_p", "best_p_value") if name in comparison]
+    comparison = {**comparison, **{name: min(as_float(comparison[name]) * factor, 1.0) for name in names}}
+    suffices = comparison["least_p"] <= DISTINGUISHABLE and not is_missing(comparison["coverage"])
     if outcome(comparison["verdict"]) == "untestable" and suffices:
         return {**comparison, "verdict": "not distinguishable"}
     return comparison
 
 
-def _uncorrected_direction(comparison: Line, alpha: float) -> str | None:
+def _uncorrected_direction(comparison: Line) -> str | None:
     """Return the direction that the test of a single comparison shows without correction."""
     is_open = str(comparison["verdict"]).startswith(("not distinguishable", "untestable"))
     low, high = (as_float(comparison[f"improvement_{end}"]) for end in ("low", "high"))
-    if not is_open or not as_float(comparison["p_value"]) <= alpha or not low * high > 0:
+    if not is_open or not as_float(comparison["p_value"]) <= DISTINGUISHABLE or not low * high > 0:
         return None
     word = "faster" if low > 0 else "slower"
     return direction({**comparison, "verdict": word})

@@ -11,8 +11,9 @@ from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest
 from analysis.presentation.formats import MOST, listed, named_or_counted
 from analysis.presentation.labels import Labels
-from analysis.presentation.sentences import counts_of, fastest_on_one, look_sentences, no_common_count
+from analysis.presentation.sentences import counts_of, fastest_on_one, no_common_count
 from analysis.runs.frames import Line, as_lines, interval, is_missing
+from analysis.runs.settings import DISTINGUISHABLE
 from analysis.topics.simulated.section import models_of
 
 PERCENT = 100
@@ -29,7 +30,6 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     scaling = pd.concat([contest.scaling for contest in contests])
     improvement = pd.concat([contest.improvement for contest in contests])
     notes = [reference_note(scaling, labels)]
-    notes += [] if study.unfinished else look_sentences(study)
     if scaling["speedup_low"].notna().any():
         notes += _bracket_notes(scaling, improvement, labels)
     notes += _rule_notes(improvement, content)
@@ -115,11 +115,11 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     labels = content.labels
     notes, rules = [], []
     if improvement["p_adjusted"].notna().any():
-        level = formats.exact(content.facts.all_settings().alpha)
         has_untested = improvement["verdict"].astype(str).str.contains("(untested)", regex=False).any()
+        unless = ", unless the verdict is marked “untested”" if has_untested else ""
         rules.append(
-            f"A verdict of “faster” or “slower” requires a p-value of at most {level} after Holm's "
-            f"correction{', unless the verdict is marked “untested”' if has_untested else ''}."
+            "A verdict of “faster” or “slower” requires a p-value of at most "
+            f"{formats.exact(DISTINGUISHABLE)} after Holm's correction{unless}."
         )
     if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
         rules.append(

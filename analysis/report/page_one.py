@@ -11,7 +11,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest, find_contests
 from analysis.presentation.formats import counted
 from analysis.presentation.labels import Labels
-from analysis.presentation.sentences import look_sentences
+from analysis.presentation.sentences import look_sentences, progress_sentence
 from analysis.report.certainty import count_runs, how_sure, how_sure_in_short
 from analysis.report.contrast import (
     Contrast,
@@ -80,7 +80,8 @@ def _with_runs(content: Content) -> FirstPage:
     headline = select_headlines(Page(content, contests))
     labels = page_labels(content.labels, contests)
     has_baseline = content.facts.study.names_baseline
-    contrast = find_contrast(contests[0], has_baseline, content.facts.all_settings().alpha)
+    (factor,) = content.facts.all_settings().look_factors([contests[0].case])
+    contrast = find_contrast(contests[0], has_baseline, factor)
     where = f" in {labels.case(contests[0].case)}" if len(content.cases) > 1 else ""
     if contrast:
         title = contrast_title(contrast, contests[0], labels, where)
@@ -109,6 +110,7 @@ def _with_runs(content: Content) -> FirstPage:
                     content.tables.get("drift"),
                 )
             ),
+            *map(paragraph, look_sentences(content.facts.study, labels)),
             *map(paragraph, short_sentences(content.runs)),
             *map(paragraph, headline.cautions),
         ],
@@ -139,7 +141,7 @@ def _interim(contests: Sequence[Contest], content: Content) -> FirstPage:
     headline = select_headlines(Page(content, without_runs))
     planned = study.until.max_blocks if study.until else study.blocks
     recorded = f"{formats.whole(study.blocks_recorded or 0)} of {counted(planned or 0, 'block')}"
-    certainty = [*look_sentences(study), f"So far: {count_runs(content.runs)}."]
+    certainty = [progress_sentence(study), f"So far: {count_runs(content.runs)}."]
     return FirstPage(
         f"{recorded} recorded: no result yet",
         [

@@ -62,7 +62,7 @@ def make_report(
         "result": result,
         "subtitle": labels.subtitle,
         "study": facts.study.name or "",
-        "unfinished": " ".join(sentences.look_sentences(facts.study)) if facts.study.unfinished else "",
+        "unfinished": sentences.progress_sentence(facts.study) if facts.study.unfinished else "",
         "cases": [{"name": case, "title": labels.case(case)} for case in labels.sorted_cases(runs["case"])],
         "interconnects": [
             {"name": one_line(name), "title": labels.interconnect(name), "colour": looks_by_name[name].colour}

@@ -33,7 +33,10 @@ class AboutTarget(JsonPart):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutStudy(JsonPart, converters={"until": AboutTarget.of}):
+class AboutStudy(
+    JsonPart,
+    converters={"until": AboutTarget.of, "looks": lambda looks: looks if isinstance(looks, Mapping) else {}},
+):
     """``study``: the question, and how the study was run.
 
     Attributes
@@ -41,6 +44,8 @@ class AboutStudy(JsonPart, converters={"until": AboutTarget.of}):
     names_baseline : bool
         False if the study names neither baselines nor several interconnects: `baselines` then come from the
         imported runs.
+    looks : mapping of str to int
+        Empty for a file of an earlier version, whose list did not distinguish cases.
     """
 
     name: str | None = None
@@ -57,7 +62,7 @@ class AboutStudy(JsonPart, converters={"until": AboutTarget.of}):
     file: str | None = None
     until: AboutTarget | None = None
     blocks_recorded: int | None = None
-    looks: Sequence[int] = ()
+    looks: Mapping[str, int] = field(default_factory=dict)
     seconds_left: float | None = None
 
     @property
@@ -285,7 +290,7 @@ class Facts(JsonPart, converters=_CONVERTERS):
             compare_kinds=_pairs(study.compare_kinds),
             compare_sites=_pairs(study.compare_sites),
             unfinished=study.unfinished,
-            look=max(len(study.looks), 1),
+            looks=tuple(study.looks.items()),
             inside_nodes=tuple(study.inside_nodes),
             compare_by=self.study_keys.get("compare_by"),
             layouts=tuple(self.study_keys.get("layouts", {}).items()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -84,8 +84,8 @@ class Settings(Chosen):
         Sites whose times are compared point by point, for example ``(("before", "after"),)``.
     unfinished : bool
         Whether planned blocks are still missing, so that the report states no direction.
-    look : int
-        Number of the complete report, from 1; later reports have more blocks.
+    looks : tuple of pairs
+        Case, and the number of complete reports that showed fewer or the present blocks of it, from 1.
     inside_nodes : tuple of str
         Interconnects that carry messages inside a node, such as shared memory. Other interconnects connect
         nodes: processes on one node send nothing through them.
@@ -104,15 +104,23 @@ class Settings(Chosen):
     scaling: str = "strong"
     compare_sites: tuple[tuple[str, str], ...] = ()
     unfinished: bool = False
-    look: int = 1
+    looks: tuple[tuple[str, int], ...] = ()
     inside_nodes: tuple[str, ...] = ()
     compare_by: str | None = None
     layouts: tuple[tuple[str, str], ...] = ()
 
     @property
     def alpha(self) -> float:
-        """Largest Holm-adjusted p-value of distinguishable results: 0.05, and 0.05 / 2^k at look k > 1."""
-        return DISTINGUISHABLE / (2**self.look if self.look > 1 else 1)
+        """Largest p-value of a test of the runs of all cases: 0.05 over the largest factor of a case."""
+        return DISTINGUISHABLE / max(self.look_factors(dict(self.looks)), default=1)
+
+    def look_factors(self, cases: Iterable[str]) -> list[int]:
+        """Return by how much the p-values of each case are multiplied: by 2^k at look k > 1, else by 1.
+
+        The level of the k-th look is then 0.05 / 2^k.
+        """
+        looks = dict(self.looks)
+        return [2 ** looks[case] if looks.get(case, 1) > 1 else 1 for case in cases]
 
     def baselines_among(self, names: Sequence[str]) -> list[str]:
         """Return the baselines of the study among interconnects of one kind, else the first interconnect."""

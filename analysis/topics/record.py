@@ -17,7 +17,7 @@ from analysis.presentation.sentences import AT_TARGET, coverage_sentence, invali
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.runs.frames import Line, is_missing
 from analysis.runs.runs import BLOCK, DATE, SESSION, is_outdated
-from analysis.runs.settings import NODES
+from analysis.runs.settings import DISTINGUISHABLE, NODES
 from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE
 from analysis.statistics.dependence import SHORTEST
 from analysis.topics.quality.tables import OR_REPEATED, is_without_block, repeated_points, run_names
@@ -268,7 +268,7 @@ def _test_sentences(content: Content) -> str:
         f"{text} The estimate and the interval of a comparison come from the same test. Nodeworth may choose "
         "the process count of a comparison from the runs that it also tests. The p-value then accounts for "
         "this choice. Holm's correction covers all p-values of a table. A verdict of “faster” or “slower” "
-        f"requires a p-value of at most {formats.exact(content.facts.all_settings().alpha)} and an "
+        f"requires a p-value of at most {formats.exact(DISTINGUISHABLE)} and an "
         f"interval on one side of 0{untested}."
     )
 

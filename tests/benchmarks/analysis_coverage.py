@@ -383,7 +383,7 @@ def at_once(scenario: Several, studies: int, rng: np.random.Generator) -> dict[s
             }
         )  # fmt: skip
         table = corrected(table)
-        tables.append(table.assign(**simultaneous(table, 0.05), truth=100 * np.expm1(gains)))
+        tables.append(table.assign(**simultaneous(table), truth=100 * np.expm1(gains)))
     all_tables = pd.concat(tables, keys=range(studies))
     covered = {
         name: (

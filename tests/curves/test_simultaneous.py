@@ -17,14 +17,14 @@ MIXED = np.array([5, 10, 1, 8, 3, 9, 2, 6, 4, 7])
 ENDS = ["simultaneous_low", "simultaneous_high"]
 
 
-def table_of(samples, candidates=1, alpha=0.05):
+def table_of(samples, candidates=1, factors=()):
     """A corrected table of comparisons of two samples of log times each, with their simultaneous intervals."""
     lines = []
     for first, second, paired in samples:
         shift = (
-            Shift(*(row[0] for row in paired_shift((first - second)[None], alpha)))
+            Shift(*(row[0] for row in paired_shift((first - second)[None], 0.05)))
             if paired
-            else unpaired_shift(first, second, alpha)
+            else unpaired_shift(first, second, 0.05)
         )
         first_and_second = (Sample(np.arange(len(logs)), np.exp(logs)) for logs in (first, second))
         p_value = min(candidates * shift.p_value, 1)
@@ -42,8 +42,8 @@ def table_of(samples, candidates=1, alpha=0.05):
                 "paired": paired,
             }
         )
-    table = corrected(pd.DataFrame(lines), alpha)
-    return table.assign(**simultaneous(table, alpha))
+    table = corrected(pd.DataFrame(lines), factors)
+    return table.assign(**simultaneous(table, factors))
 
 
 def test_two_comparisons_have_the_ends_of_1_minus_a_40th():
@@ -55,6 +55,23 @@ def test_two_comparisons_have_the_ends_of_1_minus_a_40th():
     assert table["improvement_low"].iloc[0] == pytest.approx(100 * np.expm1(means[8]))
     assert table["simultaneous_low"].tolist() == pytest.approx([100 * np.expm1(means[5])] * 2)
     assert table["simultaneous_high"].tolist() == pytest.approx([100 * np.expm1(means[-6])] * 2)
+
+
+def test_a_later_look_at_a_case_has_a_stricter_level():
+    """Eight blocks attain p = 2/256. With two tests, 4 × 2/256 = 0.031 is too large for the first rejection.
+
+    The other row with its 10 blocks is rejected first: 2 × 2/1024 = 0.0039. Then 0.031 suffices.
+    """
+    eight = np.arange(1, 9)[[4, 7, 0, 6, 2, 5, 1, 3]] / 100
+    at_first_look = table_of([(eight, np.zeros(8), True)] * 2)
+    assert at_first_look["p_adjusted"].tolist() == [2 * 2 / 256] * 2
+    at_second_look = table_of([(eight, np.zeros(8), True)] * 2, factors=[4, 4])
+    assert at_second_look["p_adjusted"].tolist() == [2 * 4 * 2 / 256] * 2
+    assert at_second_look["verdict"].tolist() == ["untestable with 8 blocks"] * 2
+    assert at_second_look["blocks_needed"].tolist() == [9, 9] and at_second_look[ENDS].isna().all(axis=None)
+    mixed = table_of([(MIXED / 100, np.zeros(10), True), (eight, np.zeros(8), True)], factors=[1, 4])
+    assert mixed["p_adjusted"].tolist() == [2 * 2 / 1024, 4 * 2 / 256]
+    assert mixed["verdict"].tolist() == ["faster", "faster"] and mixed["blocks_needed"].tolist() == [7, 9]
 
 
 def test_unattainable_levels_give_empty_intervals():
@@ -83,7 +100,7 @@ def test_an_interval_without_0_belongs_to_a_rejected_test(seed):
 def test_an_interval_at_a_given_count_yields_to_the_test_that_chose_the_count():
     table = table_of([(MIXED / 100, np.zeros(10), True)])
     doubted = table.assign(p_adjusted=0.06)
-    assert simultaneous(doubted, 0.05)["simultaneous_low"] == [0]
+    assert simultaneous(doubted)["simultaneous_low"] == [0]
 
 
 def test_the_tables_have_them():

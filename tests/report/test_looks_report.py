@@ -1,13 +1,18 @@
 """Reports of an unfinished study, and of a study that was extended after a report."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
+from made_tables import make_tables
 from report_parts import blocks, cells, part, plain, sayings, sentences_of
+from small_runs import rows, runs_table
 from synthetic_study import make_runs, make_settings, make_whole_study
 
 from analysis.pipeline import draw_figures
 from analysis.report import make_report
 from analysis.runs.columns import P_VALUES
+from analysis.runs.facts import Facts
 from analysis.topics.registry import TOPICS
 
 
@@ -56,7 +61,7 @@ def test_an_interim_page_states_its_progress_and_hides_decisions(unfinished):
 
 
 def test_a_complete_study_states_directions():
-    tables, report = reported(blocks_recorded=8, looks=[8])
+    tables, report = reported(blocks_recorded=8, looks={"elbow": 1})
     assert report["unfinished"] == "" and report["explore"]
     assert "faster" in set(tables["improvement"]["verdict"])
     assert "states no direction" not in plain("\n".join(sayings(report)))
@@ -64,15 +69,35 @@ def test_a_complete_study_states_directions():
 
 
 def test_a_later_look_tests_at_a_smaller_level():
-    first, _ = reported(looks=[8])
-    second, report = reported(looks=[6, 8])
-    text = sentences_of(part(report, "words"))
-    assert "Runs were added after 1 earlier report, so this is report 2 on the data of this study." in text
-    assert "0.05/2²" in text and "p-value of at most 0.0125 after" in text
-    pd.testing.assert_series_equal(first["improvement"]["p_adjusted"], second["improvement"]["p_adjusted"])
-    significant = second["improvement"]["p_adjusted"] <= 0.0125
+    first, _ = reported(looks={"elbow": 1})
+    second, report = reported(looks={"elbow": 2})
+    text = sentences_of(part(report, "answer"))
+    assert "were added after 1 earlier report. Each report makes chance findings more likely. " in text
+    assert "Nodeworth therefore multiplies the p-values of this case by 2²." in text
+    assert "p-value of at most 0.05 after" in sentences_of(part(report, "words"))
+    pd.testing.assert_series_equal(
+        (4 * first["improvement"]["p_adjusted"]).clip(upper=1), second["improvement"]["p_adjusted"]
+    )
+    significant = second["improvement"]["p_adjusted"] <= 0.05
     assert second["improvement"]["distinguishable"].tolist() == significant.tolist()
     assert (second["improvement"]["blocks_needed"] > first["improvement"]["blocks_needed"]).all()
+
+
+def test_the_title_of_a_later_look_is_tested_at_a_smaller_level():
+    """Six blocks reach p = 0.031 for the comparison of the title, and four times as much at look 2."""
+    times = {1: 16.0, 2: 8.0, 4: 4.0}
+    runs = runs_table(
+        rows("duct", "a", times, blocks=(1.0, 1.01, 0.99, 1.02, 0.98, 1.03)),
+        rows("duct", "b", times, blocks=(1.4, 1.42, 1.45, 1.39, 1.37, 1.44)),
+    )
+    titles = []
+    for looks in ({"duct": 1}, {"duct": 2}, {"other": 2}):
+        study = {"baselines": ["a"], "names_baseline": False, "looks": looks}
+        facts = Facts.of({"study": study})
+        settings = replace(facts.all_settings(), draws=200)
+        titles.append(plain(make_report(runs, make_tables(runs, settings), facts, [])["result"]))
+    assert titles[0] == titles[2] == "a with about 3 processes matches b with 4 processes"
+    assert titles[1] == "Too few blocks to distinguish b from a"
 
 
 def test_interim_reports_show_models_and_published_figures():

@@ -92,7 +92,7 @@ def runs(started=("2026-11-20T12:00",), blocks=6, cases=("harmonic",), **columns
 
 def tables(verdict="not distinguishable", p_value=0.4, least_p=0.03):
     """A table with one comparison."""
-    columns = {"p_value": p_value, "least_p": least_p, "verdict": verdict}
+    columns = {"case": "harmonic", "p_value": p_value, "least_p": least_p, "verdict": verdict}
     return {"improvement": pd.DataFrame([columns]), "peaks": pd.DataFrame({"reached": [True]})}
 
 
@@ -110,33 +110,34 @@ def tables(verdict="not distinguishable", p_value=0.4, least_p=0.03):
 def test_a_report_that_could_not_decide_a_comparison_is_no_look(tmp_path, made, names_baseline, is_look):
     file = tmp_path / "looks.json"
     note_look(file, facts(6, names_baseline=names_baseline), made, runs())
-    assert looks(file, 8, True, runs(blocks=8)) == ([6, 8] if is_look else [8])
+    assert looks(file, runs(blocks=8)) == {"harmonic": 2 if is_look else 1}
 
 
 def test_looks_are_whole_reports_of_more_blocks(tmp_path):
     file = tmp_path / "looks.json"
-    assert looks(file, 6, True, runs()) == [6] and looks(file, 6, False, runs()) == []
+    assert looks(file, runs()) == {"harmonic": 1}
     for study_facts in (facts(6, 2), facts(6), facts(6), facts(12, 7), facts(12)):
         note_look(file, study_facts, tables(), runs(blocks=study_facts.study.blocks))
     assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12]
-    more, same = runs(blocks=24), runs(blocks=12)
-    assert looks(file, 24, True, more) == [6, 12, 24] and looks(file, 24, False, more) == [6, 12]
-    assert looks(file, 12, True, same) == [6, 12]  # made again, it is the look that it was
-    assert looks(file, 6, True, same) == [6, 12]  # a smaller number in the study hides no run
+    assert looks(file, runs(blocks=24)) == {"harmonic": 3}
+    assert looks(file, runs(blocks=12)) == {"harmonic": 2}  # made again, it is the look that it was
 
 
-def test_the_report_of_a_repeated_case_is_a_look(tmp_path):
+def test_a_repeated_case_has_a_further_look(tmp_path):
     """Blocks 7 to 12 of one case are repeated runs, and the study still asks for 6 blocks."""
     file = tmp_path / "looks.json"
     before = runs(cases=("elbow", "harmonic"))
     note_look(file, facts(6), tables(), before)
     assert json.loads(file.read_text())["looks"][0]["compared"] == {"elbow": 6, "harmonic": 6}
     repeated = pd.concat([before, runs(blocks=12, cases=("elbow",)).iloc[12:]])
-    assert looks(file, 6, True, before) == [6] and looks(file, 6, True, repeated) == [6, 6]
+    assert looks(file, before) == {"elbow": 1, "harmonic": 1}
+    assert looks(file, repeated) == {"elbow": 2, "harmonic": 1}
     note_look(file, facts(6), tables(), repeated)
-    assert looks(file, 6, True, repeated) == [6, 6]
-    assert looks(file, 6, True, pd.concat([repeated, runs(cases=("new",))])) == [6, 6]
-    assert looks(file, 7, True, pd.concat([before, runs(blocks=13, cases=("elbow",))])) == [6, 6, 7]
+    assert looks(file, repeated) == {"elbow": 2, "harmonic": 1}
+    new = pd.concat([repeated, runs(cases=("new",))])
+    assert looks(file, new) == {"elbow": 2, "harmonic": 1, "new": 1}
+    more = runs(blocks=13, cases=("elbow", "harmonic"))
+    assert looks(file, more) == {"elbow": 3, "harmonic": 2}
 
 
 def test_only_blocks_with_two_sides_can_be_compared():
@@ -149,6 +150,8 @@ def test_only_blocks_with_two_sides_can_be_compared():
     assert compared_blocks(made.assign(valid=False, loss="outdated")) == {}
     levels = made.assign(interconnect="shared_memory", oversubscription=[1, 2] * 8)
     assert compared_blocks(levels) == {"harmonic": 8}
+    imported = runs(blocks=2, origin="import")
+    assert compared_blocks(pd.concat([one_interconnect, imported])) == {"harmonic": 8}
 
 
 def test_a_report_of_runs_that_no_longer_count_is_no_look(tmp_path):
@@ -157,29 +160,29 @@ def test_a_report_of_runs_that_no_longer_count_is_no_look(tmp_path):
     before, after = ("2026-11-20T12:00", "2026-11-20T12:01"), ("2026-11-24T12:00",)
     for blocks in (6, 12):
         note_look(file, facts(blocks), tables(), runs(before, blocks))
-    assert looks(file, 6, True, runs(after)) == [6] and looks(file, 9, True, runs(after, 9)) == [9]
+    assert looks(file, runs(after)) == looks(file, runs(after, 9)) == {"harmonic": 1}
     for _ in range(2):
         note_look(file, replace(facts(8), made="2026-11-25"), tables(), runs(after, 8))
     assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12, 8]
-    assert looks(file, 9, True, runs(after, 9)) == [8, 9]
-    assert looks(file, 13, True, runs(before, 13)) == [6, 12, 13]
-    assert looks(file, 12, True, runs((*before, "2026-11-26T12:00"), 12)) == [6, 12]
+    assert looks(file, runs(after, 9)) == {"harmonic": 2}
+    assert looks(file, runs(before, 13)) == {"harmonic": 3}
+    assert looks(file, runs((*before, "2026-11-26T12:00"), 12)) == {"harmonic": 2}
 
 
 def test_looks_of_earlier_versions_count(tmp_path):
     """They noted only the time of the report, and later also its first run."""
     file = tmp_path / "looks.json"
     file.write_text('{"looks": [{"blocks": 6, "made": "2026-11-23"}]}')
-    assert looks(file, 8, True, runs(["2026-11-22T12:00"], 8)) == [6, 8]
-    assert looks(file, 6, True, runs(["2026-11-22T12:00"])) == [6]
-    assert looks(file, 8, True, runs(["2026-11-24T12:00"], 8)) == [8]
+    assert looks(file, runs(["2026-11-22T12:00"], 8)) == {"harmonic": 2}
+    assert looks(file, runs(["2026-11-22T12:00"])) == {"harmonic": 1}
+    assert looks(file, runs(["2026-11-24T12:00"], 8)) == {"harmonic": 1}
 
 
 def test_invalid_and_imported_runs_do_not_identify_a_report(tmp_path):
     file = tmp_path / "looks.json"
     note_look(file, facts(6), tables(), runs(["2026-11-20"]))
-    invalid, imported = (runs(["2026-11-20"], 8, **now) for now in ({"valid": False}, {"origin": "import"}))
-    assert looks(file, 8, True, invalid) == looks(file, 8, True, imported) == [8]
+    assert looks(file, runs(["2026-11-20"], 8, valid=False)) == {"harmonic": 1}
+    assert looks(file, runs(["2026-11-20"], 8, origin="import")) == {}
 
 
 def test_imports_alone_and_studies_with_a_target_have_no_looks(tmp_path):
@@ -197,16 +200,21 @@ def test_a_study_with_a_target_is_unfinished_until_it_stops():
 
 
 @pytest.mark.parametrize(
-    ("look", "alpha"), [((), 0.05), ((6,), 0.05), ((6, 12), 0.0125), ((6, 12, 24), 0.00625)]
+    ("noted", "factors"), [({}, [1, 1]), ({"elbow": 1}, [1, 1]), ({"elbow": 2, "harmonic": 3}, [4, 8])]
 )
-def test_each_look_halves_the_level(look, alpha):
-    settings = facts(24, looks=look).all_settings()
-    assert settings.alpha == alpha and not settings.unfinished
+def test_each_look_halves_the_level(noted, factors):
+    settings = facts(24, looks=noted).all_settings()
+    assert settings.look_factors(["elbow", "harmonic"]) == factors
+    assert settings.alpha == 0.05 / max(factors) and not settings.unfinished
+
+
+def test_facts_of_earlier_versions_do_not_distinguish_cases():
+    assert AboutStudy.of({"looks": [6, 8]}).looks == {}
 
 
 def test_mistakes_are_one_line(tmp_path):
     file = tmp_path / "looks.json"
     file.write_text('{"looks": [{"blocks": 0, "made": null}]}')
-    assert refusal(InputError, looks, file, 6, True, runs()) == f"{file}: looks[0].blocks: 0 is too small; at least 1"
+    assert refusal(InputError, looks, file, runs()) == f"{file}: looks[0].blocks: 0 is too small; at least 1"
     file.write_text("[")
-    assert "is no JSON" in refusal(InputError, looks, file, 6, True, runs())
+    assert "is no JSON" in refusal(InputError, looks, file, runs())

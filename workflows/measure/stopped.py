@@ -87,7 +87,8 @@ def state_of(plan: Plan) -> str:
     if invalid := _count_invalid(plan):
         state += f", {counted(invalid, 'run')} invalid"
     if again:
-        state += f"; {counted(again, 'run')} of --again left, which the next command makes even without --again"
+        left = counted(again, "run")
+        state += f"; {left} of --again left, which the next command makes even without --again"
     if not incomplete and not again:
         return f"{state}; tables and report are not finished"
     if not (paths.partial / FACTS).exists():

@@ -384,13 +384,14 @@ def _parts_of_cases(plan: Plan) -> list[str]:
 
 
 def _further_look(plan: Plan) -> list[str]:
-    """Return a line if the repetition of a whole case after a report makes the tests stricter."""
-    repeats_case = any(request.what in plan.asked.study.cases for request in plan.requested)
-    if not (repeats_case and plan.paths.looks.exists()):
+    """Return a line if a whole case is repeated after a report, since its tests become stricter."""
+    if not plan.paths.looks.exists():
         return []
     return [
-        "the next report is a further look at the data: it tests more strictly, and comparisons of all cases "
-        "may need more blocks (docs/statistics.md)"
+        f"the next report is a further look at {request.what}, and tests this case more strictly "
+        "(docs/statistics.md)"
+        for request in plan.requested
+        if request.what in plan.asked.study.cases
     ]
 
 

@@ -105,9 +105,8 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Import
         blocks_recorded=recorded,
         inside_nodes=[*requested.study.inside_nodes, *inside],
     )
-    if until is None and about.blocks_recorded is not None:
-        noted = looks(paths.looks, about.blocks, not about.unfinished, runs)
-        about = replace(about, looks=noted)
+    if until is None and not about.unfinished:
+        about = replace(about, looks=looks(paths.looks, runs))
     return replace(
         requested,
         study=about,

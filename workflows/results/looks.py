@@ -57,21 +57,17 @@ def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
     return number + sum(map(is_complete, range(design.blocks + 1, last + 1)))
 
 
-def looks(file: Path, blocks: int | None, whole: bool, runs: pd.DataFrame) -> list[int]:
-    """Return the number of blocks at each look, including the look at the current report.
+def looks(file: Path, runs: pd.DataFrame) -> dict[str, int]:
+    """Count the looks at each case of a complete report, including the report itself.
 
-    If an earlier report showed the same or further blocks of each case, the current report is no new look. All
-    earlier looks count, because a smaller number in the study file leaves out none of the recorded runs. A
-    report whose first run does not count now is no look, because it showed another version of the case.
+    A report with the same blocks of a case as an earlier report is no new look at this case. All earlier
+    looks count, because a smaller number in the study file leaves out none of the recorded runs. A report
+    whose first run does not count now is no look, because it showed another version of the case.
 
     Parameters
     ----------
     file : Path
         File that `note_look` writes.
-    blocks : int or None
-        Number of blocks of the study.
-    whole : bool
-        Whether the study is finished. The report of an unfinished study is no look.
     runs : DataFrame
         Runs of the report.
 
@@ -81,25 +77,26 @@ def looks(file: Path, blocks: int | None, whole: bool, runs: pd.DataFrame) -> li
         If the file is damaged.
     """
     noted = _counting(file, runs)
-    numbers = [look["blocks"] for look in noted]
-    if not whole or blocks is None or any(_includes(look, blocks, compared_blocks(runs)) for look in noted):
-        return numbers
-    return [*numbers, blocks]
+    return {
+        case: len({blocks, *(shown for look in noted if (shown := _shown(look, case)))})
+        for case, blocks in compared_blocks(runs).items()
+    }
 
 
 def note_look(file: Path, facts: Facts, tables: Tables, runs: pd.DataFrame) -> None:
-    """Note a look in a file if the report is complete, and the first such report of these blocks.
+    """Note a look in a file if the report is complete, and the first such report of the blocks of a case.
 
     A report without a test that could decide a comparison is no look: it cannot state a false direction, so
     later reports may use the whole level. Reports of a study with a target are no looks either, because the
     level of its intervals allows for them. For `runs` see `looks`.
     """
     study, compared = facts.study, compared_blocks(runs)
-    if study.unfinished or study.until or study.blocks is None or study.blocks_recorded is None:
+    if study.unfinished or study.until or study.blocks_recorded is None:
         return
-    if not could_decide(tables, study.names_baseline, facts.all_settings().alpha):
+    if not could_decide(tables, study.names_baseline, facts.all_settings()):
         return
-    if any(_includes(look, study.blocks, compared) for look in _counting(file, runs)):
+    noted = _counting(file, runs)
+    if all(blocks in [_shown(look, case) for look in noted] for case, blocks in compared.items()):
         return
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     look = {
@@ -116,15 +113,19 @@ def note_look(file: Path, facts: Facts, tables: Tables, runs: pd.DataFrame) -> N
 def compared_blocks(runs: pd.DataFrame) -> dict[str, int]:
     """Count the blocks of each case with runs of two interconnects or two levels of oversubscription.
 
-    Only these blocks enter a comparison. Outdated runs do not count. Other invalid runs count, because an edit
+    Only these blocks enter a comparison, except in a case with imported runs: runs of any block are compared
+    with them. Outdated runs do not count. Other invalid runs count, because an edit
     of a range or tolerance can make them valid without another run.
     """
     if not {"origin", "block"} <= {*runs}:
         return {}
-    current = runs[(runs["origin"] == "run") & ~is_outdated(runs)].dropna(subset="interconnect")
+    is_run = runs["origin"] == "run"
+    imported = {*runs.loc[~is_run, "case"]}
+    current = runs[is_run & ~is_outdated(runs)].dropna(subset="interconnect")
     sides = current.drop_duplicates(["case", "block", "interconnect", "oversubscription"])
     number = sides.groupby(["case", "block"], observed=True).size()
-    compared = number[number > 1].groupby("case", observed=True).size()
+    is_compared = (number > 1) | number.index.get_level_values("case").isin(imported)
+    compared = number[is_compared].groupby("case", observed=True).size()
     return {str(case): int(blocks) for case, blocks in compared.items()}
 
 
@@ -136,28 +137,21 @@ def _valid_starts(runs: pd.DataFrame) -> set[str]:
 
 
 def _counting(file: Path, runs: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the noted looks whose reports showed runs that count now, without repetitions."""
+    """Return the noted looks whose reports showed runs that count now."""
     starts, counting = _valid_starts(runs), list[dict[str, Any]]()
     for look in _read(file):
         if look.get("first_run"):
             counts = look["first_run"] in starts
         else:  # Earlier versions noted only the time of the report.
             counts = look["made"] is None or look["made"] > min(starts, default="")
-        same = {"blocks", "compared"} & {*look}
-        if counts and not any(all(other.get(key) == look[key] for key in same) for other in counting):
-            counting.append(look)
+        counting += [look] if counts else []
     return counting
 
 
-def _includes(look: Mapping[str, Any], blocks: int, compared: Mapping[str, int]) -> bool:
-    """Return whether the report of a look showed all blocks that can be compared now.
-
-    A case that is new since then is compared for the first time. Earlier versions noted only the blocks of
-    the study.
-    """
-    if "compared" not in look:
-        return bool(look["blocks"] == blocks)
-    return all(look["compared"].get(case, number) >= number for case, number in compared.items())
+def _shown(look: Mapping[str, Any], case: str) -> int | None:
+    """Return the blocks of a case at a look. Earlier versions noted only the blocks of the study."""
+    blocks: int | None = look["compared"].get(case) if "compared" in look else look["blocks"]
+    return blocks
 
 
 def _read(file: Path) -> list[dict[str, Any]]:

@@ -155,9 +155,10 @@ def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFra
         if not any(mean.sites == (before, after) for mean in means):
             raise TableError(f"compare_sites: '{before}' and '{after}' have no placement in common")
     table = pd.DataFrame(rows).sort_values(["site_before", "site_after"], kind="stable", ignore_index=True)
-    changes = corrected(table, settings.alpha, settings.level)
+    factors = settings.look_factors(table["case"])
+    changes = corrected(table, factors, settings.level)
     verdicts = table["verdict"].fillna(changes["verdict"])
-    changes = changes.assign(verdict=verdicts, **simultaneous(changes, settings.alpha))
+    changes = changes.assign(verdict=verdicts, **simultaneous(changes, factors))
     changes = validated(CHANGES["changes"], changes)
     summary = pd.DataFrame(list(_summary_rows(means, changes, settings.level)))
     return {"changes": changes, "changes_summary": validated(CHANGES["changes_summary"], summary)}
