@@ -35,4 +35,4 @@ def test_a_study_that_is_extended_after_a_report(study_folder):
         assert row["blocks_needed"] == needed
         assert (row["verdict"] == f"untestable with {blocks} blocks") == (blocks < needed)
     kept = json.loads((results / "looks.json").read_text())["looks"]
-    assert [look["blocks"] for look in kept] == [6, 8]
+    assert [look["cases"]["harmonic-smoke"]["blocks"] for look in kept] == [6, 8]

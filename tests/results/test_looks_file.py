@@ -90,6 +90,11 @@ def runs(started=("2026-11-20T12:00",), blocks=6, cases=("harmonic",), **columns
     return made.assign(**columns)
 
 
+def blocks_in(file, case="harmonic"):
+    """The blocks of a case at the looks in a file."""
+    return [look["cases"][case]["blocks"] for look in json.loads(file.read_text())["looks"]]
+
+
 def tables(verdict="not distinguishable", p_value=0.4, least_p=0.03):
     """A table with one comparison."""
     columns = {"case": "harmonic", "p_value": p_value, "least_p": least_p, "verdict": verdict}
@@ -118,7 +123,7 @@ def test_looks_are_whole_reports_of_more_blocks(tmp_path):
     assert looks(file, runs()) == {"harmonic": 1}
     for study_facts in (facts(6, 2), facts(6), facts(6), facts(12, 7), facts(12)):
         note_look(file, study_facts, tables(), runs(blocks=study_facts.study.blocks))
-    assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12]
+    assert blocks_in(file) == [6, 12]
     assert looks(file, runs(blocks=24)) == {"harmonic": 3}
     assert looks(file, runs(blocks=12)) == {"harmonic": 2}  # made again, it is the look that it was
 
@@ -128,7 +133,7 @@ def test_a_repeated_case_has_a_further_look(tmp_path):
     file = tmp_path / "looks.json"
     before = runs(cases=("elbow", "harmonic"))
     note_look(file, facts(6), tables(), before)
-    assert json.loads(file.read_text())["looks"][0]["compared"] == {"elbow": 6, "harmonic": 6}
+    assert blocks_in(file, "elbow") == blocks_in(file) == [6]
     repeated = pd.concat([before, runs(blocks=12, cases=("elbow",)).iloc[12:]])
     assert looks(file, before) == {"elbow": 1, "harmonic": 1}
     assert looks(file, repeated) == {"elbow": 2, "harmonic": 1}
@@ -163,26 +168,31 @@ def test_a_report_of_runs_that_no_longer_count_is_no_look(tmp_path):
     assert looks(file, runs(after)) == looks(file, runs(after, 9)) == {"harmonic": 1}
     for _ in range(2):
         note_look(file, replace(facts(8), made="2026-11-25"), tables(), runs(after, 8))
-    assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12, 8]
+    assert blocks_in(file) == [6, 12, 8]
     assert looks(file, runs(after, 9)) == {"harmonic": 2}
     assert looks(file, runs(before, 13)) == {"harmonic": 3}
     assert looks(file, runs((*before, "2026-11-26T12:00"), 12)) == {"harmonic": 2}
 
 
-def test_looks_of_earlier_versions_count(tmp_path):
-    """They noted only the time of the report, and later also its first run."""
+def test_looks_of_earlier_versions_count_for_every_case(tmp_path):
+    """They noted only the blocks of the study, and later also the first run."""
     file = tmp_path / "looks.json"
     file.write_text('{"looks": [{"blocks": 6, "made": "2026-11-23"}]}')
-    assert looks(file, runs(["2026-11-22T12:00"], 8)) == {"harmonic": 2}
-    assert looks(file, runs(["2026-11-22T12:00"])) == {"harmonic": 1}
-    assert looks(file, runs(["2026-11-24T12:00"], 8)) == {"harmonic": 1}
+    assert looks(file, runs(blocks=8)) == {"harmonic": 2} and looks(file, runs()) == {"harmonic": 1}
+    file.write_text('{"looks": [{"blocks": 6, "made": "2026-11-23", "first_run": "2026-11-22"}]}')
+    assert looks(file, runs(["2026-11-22"], 8)) == {"harmonic": 2}
+    assert looks(file, runs(["2026-11-24"], 8)) == {"harmonic": 1}
 
 
-def test_invalid_and_imported_runs_do_not_identify_a_report(tmp_path):
+def test_an_edited_case_begins_with_its_first_look(tmp_path):
     file = tmp_path / "looks.json"
-    note_look(file, facts(6), tables(), runs(["2026-11-20"]))
-    assert looks(file, runs(["2026-11-20"], 8, valid=False)) == {"harmonic": 1}
-    assert looks(file, runs(["2026-11-20"], 8, origin="import")) == {}
+    kept, edited = runs(["2026-11-20"], cases=("elbow",)), runs(["2026-11-21"])
+    for blocks in (6, 7):
+        before = pd.concat([runs(["2026-11-20"], blocks, ("elbow",)), runs(["2026-11-21"], blocks)])
+        note_look(file, facts(blocks), tables(), before)
+    assert looks(file, pd.concat([kept, edited])) == {"elbow": 2, "harmonic": 2}
+    edited = runs(["2026-11-25"], blocks=8)
+    assert looks(file, pd.concat([kept, edited])) == {"elbow": 2, "harmonic": 1}
 
 
 def test_imports_alone_and_studies_with_a_target_have_no_looks(tmp_path):

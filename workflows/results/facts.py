@@ -105,7 +105,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Import
         blocks_recorded=recorded,
         inside_nodes=[*requested.study.inside_nodes, *inside],
     )
-    if until is None and not about.unfinished:
+    if until is None and recorded is not None and not about.unfinished:
         about = replace(about, looks=looks(paths.looks, runs))
     return replace(
         requested,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -61,8 +61,8 @@ def looks(file: Path, runs: pd.DataFrame) -> dict[str, int]:
     """Count the looks at each case of a complete report, including the report itself.
 
     A report with the same blocks of a case as an earlier report is no new look at this case. All earlier
-    looks count, because a smaller number in the study file leaves out none of the recorded runs. A report
-    whose first run does not count now is no look, because it showed another version of the case.
+    looks count, because a smaller number in the study file leaves out none of the recorded runs. An earlier
+    report is no look at a case whose first run does not count now, because it showed another version of it.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def looks(file: Path, runs: pd.DataFrame) -> dict[str, int]:
     InputError
         If the file is damaged.
     """
-    noted = _counting(file, runs)
+    noted, starts = _read(file), {*_compared(runs)["started"]}
     return {
-        case: len({blocks, *(shown for look in noted if (shown := _shown(look, case)))})
+        case: len({blocks, *(_blocks_at(look, case, starts) for look in noted)} - {None})
         for case, blocks in compared_blocks(runs).items()
     }
 
@@ -90,68 +90,49 @@ def note_look(file: Path, facts: Facts, tables: Tables, runs: pd.DataFrame) -> N
     later reports may use the whole level. Reports of a study with a target are no looks either, because the
     level of its intervals allows for them. For `runs` see `looks`.
     """
-    study, compared = facts.study, compared_blocks(runs)
+    study = facts.study
     if study.unfinished or study.until or study.blocks_recorded is None:
         return
     if not could_decide(tables, study.names_baseline, facts.all_settings()):
         return
-    noted = _counting(file, runs)
-    if all(blocks in [_shown(look, case) for look in noted] for case, blocks in compared.items()):
+    noted, compared, blocks = _read(file), _compared(runs), compared_blocks(runs)
+    starts = {*compared["started"]}
+    if all(blocks[case] in [_blocks_at(look, case, starts) for look in noted] for case in blocks):
         return
+    first_runs = compared.groupby("case", observed=True)["started"].min()
+    cases = {case: {"blocks": number, "first_run": first_runs[case]} for case, number in blocks.items()}
     draft = file.with_name(f".{file.name}.{os.getpid()}")
-    look = {
-        "blocks": study.blocks,
-        "compared": compared,
-        "made": facts.made,
-        "first_run": min(_valid_starts(runs), default=None),
-    }
-    content = {"looks": [*_read(file), look]}
-    draft.write_text(json.dumps(content, indent=1) + "\n")
+    draft.write_text(json.dumps({"looks": [*noted, {"made": facts.made, "cases": cases}]}, indent=1) + "\n")
     draft.replace(file)
 
 
 def compared_blocks(runs: pd.DataFrame) -> dict[str, int]:
-    """Count the blocks of each case with runs of two interconnects or two levels of oversubscription.
+    """Count the blocks of each case whose runs can be compared."""
+    blocks = _compared(runs).groupby("case", observed=True)["block"].nunique()
+    return {str(case): int(number) for case, number in blocks.items()}
 
-    Only these blocks enter a comparison, except in a case with imported runs: runs of any block are compared
-    with them. Outdated runs do not count. Other invalid runs count, because an edit
-    of a range or tolerance can make them valid without another run.
+
+def _compared(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that comparisons use.
+
+    They are in blocks with two interconnects or two levels of oversubscription, or of a case with imported
+    runs. Outdated runs do not count. Other invalid runs count, because an edit of a range or tolerance can
+    make them valid without another run.
     """
-    if not {"origin", "block"} <= {*runs}:
-        return {}
     is_run = runs["origin"] == "run"
-    imported = {*runs.loc[~is_run, "case"]}
     current = runs[is_run & ~is_outdated(runs)].dropna(subset="interconnect")
-    sides = current.drop_duplicates(["case", "block", "interconnect", "oversubscription"])
-    number = sides.groupby(["case", "block"], observed=True).size()
-    is_compared = (number > 1) | number.index.get_level_values("case").isin(imported)
-    compared = number[is_compared].groupby("case", observed=True).size()
-    return {str(case): int(blocks) for case, blocks in compared.items()}
+    sides = current["interconnect"].astype(str) + "/" + current["oversubscription"].astype(str)
+    number = sides.groupby([current["case"], current["block"]], observed=True).transform("nunique")
+    return current[(number > 1) | current["case"].isin(runs.loc[~is_run, "case"])]
 
 
-def _valid_starts(runs: pd.DataFrame) -> set[str]:
-    """Return the starts of the runs of the study that count."""
-    if not {"origin", "started"} <= {*runs}:
-        return set()
-    return {*runs.loc[runs["valid"] & (runs["origin"] == "run"), "started"].dropna().astype(str)}
+def _blocks_at(look: Mapping[str, Any], case: str, starts: Collection[str]) -> int | None:
+    """Return the blocks of a case at a look; None if the look did not show runs that count now.
 
-
-def _counting(file: Path, runs: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the noted looks whose reports showed runs that count now."""
-    starts, counting = _valid_starts(runs), list[dict[str, Any]]()
-    for look in _read(file):
-        if look.get("first_run"):
-            counts = look["first_run"] in starts
-        else:  # Earlier versions noted only the time of the report.
-            counts = look["made"] is None or look["made"] > min(starts, default="")
-        counting += [look] if counts else []
-    return counting
-
-
-def _shown(look: Mapping[str, Any], case: str) -> int | None:
-    """Return the blocks of a case at a look. Earlier versions noted only the blocks of the study."""
-    blocks: int | None = look["compared"].get(case) if "compared" in look else look["blocks"]
-    return blocks
+    Looks of earlier versions did not distinguish cases.
+    """
+    shown: Mapping[str, Any] = look["cases"].get(case, {}) if "cases" in look else look
+    return shown.get("blocks") if shown.get("first_run") in {None, *starts} else None
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
