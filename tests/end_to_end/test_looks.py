@@ -36,3 +36,19 @@ def test_a_study_that_is_extended_after_a_report(study_folder):
         assert (row["verdict"] == f"untestable with {blocks} blocks") == (blocks < needed)
     kept = json.loads((results / "looks.json").read_text())["looks"]
     assert [look["cases"]["harmonic-smoke"]["blocks"] for look in kept] == [6, 8]
+
+
+def test_a_repeated_case_is_a_further_look_at_this_case(study_folder):
+    """The study has two comparisons, so 7 blocks are enough: 2 × 2 / 2^7 < 5 %."""
+    cases = STUDY.replace("[harmonic-smoke]", "[harmonic-smoke, harmonic]")
+    study = study_folder.write(f"{cases}blocks: 7\n")
+    results = study_folder.results("looked_at")
+    for again, looks in {None: 1, "harmonic-smoke/tcp_loopback/2": 1, "harmonic-smoke": 2}.items():
+        request = ["--config", f"again={again}"] if again else []
+        study_folder.run_well(study, *request, "--", "results/looked_at/report.json")
+        study_facts = json.loads((results / "facts.json").read_text())["study"]
+        assert study_facts["looks"] == {"harmonic-smoke": looks, "harmonic": 1}
+    table = pd.read_csv(results / "tables/improvement.csv", index_col="case")
+    assert table["blocks"].to_dict() == {"harmonic-smoke": 14, "harmonic": 7}
+    assert table["blocks_needed"].to_dict() == {"harmonic-smoke": 9, "harmonic": 7}
+    assert not table["verdict"].str.startswith("untestable").any()

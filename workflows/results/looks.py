@@ -115,15 +115,15 @@ def compared_blocks(runs: pd.DataFrame) -> dict[str, int]:
 def _compared(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that comparisons use.
 
-    They are in blocks with two interconnects or two levels of oversubscription, or of a case with imported
-    runs. Outdated runs do not count. Other invalid runs count, because an edit of a range or tolerance can
-    make them valid without another run.
+    They are in blocks with two interconnects. Comparisons with imported runs and of levels of oversubscription
+    are unpaired, so they use all blocks. Outdated runs do not count. Other invalid runs count, because an edit
+    of a range or tolerance can make them valid without another run.
     """
     is_run = runs["origin"] == "run"
     current = runs[is_run & ~is_outdated(runs)].dropna(subset="interconnect")
-    sides = current["interconnect"].astype(str) + "/" + current["oversubscription"].astype(str)
-    number = sides.groupby([current["case"], current["block"]], observed=True).transform("nunique")
-    return current[(number > 1) | current["case"].isin(runs.loc[~is_run, "case"])]
+    interconnects = current.groupby(["case", "block"], observed=True)["interconnect"].transform("nunique")
+    levels = current.groupby("case", observed=True)["oversubscription"].transform("nunique")
+    return current[(interconnects > 1) | (levels > 1) | current["case"].isin(runs.loc[~is_run, "case"])]
 
 
 def _blocks_at(look: Mapping[str, Any], case: str, starts: Collection[str]) -> int | None:
