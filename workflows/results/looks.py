@@ -115,9 +115,9 @@ def compared_blocks(runs: pd.DataFrame) -> dict[str, int]:
 def _compared(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that comparisons use.
 
-    They are in blocks with two interconnects. Comparisons with imported runs and of levels of oversubscription
-    are unpaired, so they use all blocks. Outdated runs do not count. Other invalid runs count, because an edit
-    of a range or tolerance can make them valid without another run.
+    They are in blocks with two interconnects. Comparisons of levels of oversubscription and comparisons with
+    imported runs are unpaired, so they use all blocks. Outdated runs do not count. Other invalid runs count,
+    because an edit of a range or tolerance can make them valid without another run.
     """
     is_run = runs["origin"] == "run"
     current = runs[is_run & ~is_outdated(runs)].dropna(subset="interconnect")
