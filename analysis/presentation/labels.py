@@ -256,6 +256,12 @@ class Labels:
         return as_lines(self.in_order(rows, *keys))
 
 
+def correction_of(facts: Facts) -> str:
+    """Name the correction of p-values."""
+    has_looks = max(facts.study.looks.values(), default=1) > 1
+    return "Holm's correction" + (" and a factor for earlier reports" if has_looks else "")
+
+
 def level_of(facts: Facts) -> str:
     """Write the coverage of intervals that match the tests of a look: 95 %, or more at a later look."""
     return f"{exact(100 * (1 - facts.all_settings().alpha))}{THIN}%"

@@ -67,10 +67,11 @@ def invalid_runs(runs: pd.DataFrame) -> str:
         text = f"{formats.whole(validity.invalid)} of {counted(validity.current, 'run')} {state}"
         if stopped := int((runs["censored"] & ~is_outdated(runs)).sum()) if "censored" in runs else 0:
             limit = "was stopped at its time limit" if stopped == 1 else "were stopped at their time limits"
-            text += f", except {formats.whole(stopped)} that {limit}: the limit is a lower bound of the time"
+            text += f", except {formats.whole(stopped)} that {limit} and count as longer than the limit"
             if stopped == validity.invalid:
                 of_runs = f"{formats.whole(stopped)} of {counted(validity.current, 'run')}"
-                text = f"{of_runs} {limit}, which is a lower bound of the time"
+                verb = "counts" if stopped == 1 else "count"
+                text = f"{of_runs} {limit} and {verb} as longer than the limit"
         clauses.append(text)
     if validity.outdated:
         clauses.append(outdated_runs(validity.outdated))
@@ -122,7 +123,7 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> tuple[list[str
         size = counts_of(unit_of(scaling), as_float(count))
         reference = f"{labels.interconnect(interconnect, kinds[0])} with {size}"
         if is_missing(site):
-            why = "" if unit_of(scaling) == NODES else " There is no serial run."
+            why = "" if unit_of(scaling) == NODES else " No serial time is known."
             sentences.append(
                 f"{subject} is relative to {reference}. The time of this reference is {time}.{why}"
             )
@@ -143,7 +144,12 @@ def progress_sentence(study: AboutStudy) -> str:
     left = study.seconds_left
     to_go = "" if left is None else f", {counted(max(round(left / 60), 1), 'minute')} to go"
     blocks = f"{formats.whole(study.blocks_recorded or 0)} of {most}{counted(planned or 0, 'block')}"
-    return f"{blocks}{to_go}. Before the last block, Nodeworth shows curves but states no direction."
+    repeats, last = "", "block"
+    if study.repeats_left:
+        repeats, last = f", {counted(study.repeats_left, 'run')} of --again left", "run"
+    return (
+        f"{blocks}{repeats}{to_go}. Before the last {last}, Nodeworth shows curves but states no direction."
+    )
 
 
 def look_sentences(study: AboutStudy, labels: Labels) -> list[str]:
@@ -154,9 +160,9 @@ def look_sentences(study: AboutStudy, labels: Labels) -> list[str]:
         names = named_or_counted([labels.case(case) for case in cases], "case")
         power = f"2{str(look).translate(formats.SUPERSCRIPT)}"
         sentences.append(
-            f"Runs of {names} were added after {counted(look - 1, 'earlier report')}. Each report makes "
-            "chance findings more likely. Nodeworth therefore multiplies the p-values of "
-            f"{'this case' if len(cases) == 1 else 'these cases'} by {power}."
+            f"Compared runs of {names} were added after a report. Each such report makes chance findings "
+            f"more likely. This is look {look} at {'this case' if len(cases) == 1 else 'these cases'}, so "
+            f"Nodeworth multiplies the p-values by {power}."
         )
     return sentences
 

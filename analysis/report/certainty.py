@@ -160,9 +160,9 @@ def how_sure_in_short(
     if mixed := _cases_run_at_two_times(valid):
         cases = named_or_counted(map(labels.case, mixed), "case")
         text += (
-            f". In {cases}, some points were measured later than the others. Speedups therefore mix earlier "
-            "and later runs. Their intervals assume that both have the same distribution. Tests of peaks and "
-            "comparisons use only blocks that contain both points"
+            f". In {cases}, some runs were made apart from the runs of other points. Speedups therefore mix "
+            "earlier and later runs. Their intervals assume that both have the same distribution. Tests of "
+            "peaks and comparisons use only blocks that contain both points"
         )
     if _has_single_runs(valid):
         text += ". Each point has a single run, so no result has an interval"

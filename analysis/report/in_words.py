@@ -10,7 +10,7 @@ from analysis.presentation import formats
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest
 from analysis.presentation.formats import MOST, listed, named_or_counted
-from analysis.presentation.labels import Labels
+from analysis.presentation.labels import Labels, correction_of
 from analysis.presentation.sentences import counts_of, fastest_on_one, no_common_count
 from analysis.runs.frames import Line, as_lines, interval, is_missing
 from analysis.runs.settings import DISTINGUISHABLE
@@ -119,7 +119,7 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
         unless = ", unless the verdict is marked “untested”" if has_untested else ""
         rules.append(
             "A verdict of “faster” or “slower” requires a p-value of at most "
-            f"{formats.exact(DISTINGUISHABLE)} after Holm's correction{unless}."
+            f"{formats.exact(DISTINGUISHABLE)} after {correction_of(content.facts)}{unless}."
         )
     if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
         rules.append(

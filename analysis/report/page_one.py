@@ -140,10 +140,12 @@ def _interim(contests: Sequence[Contest], content: Content) -> FirstPage:
     without_runs = [contest for contest in contests if not any(map(ran, contest.kinds))]
     headline = select_headlines(Page(content, without_runs))
     planned = study.until.max_blocks if study.until else study.blocks
-    recorded = f"{formats.whole(study.blocks_recorded or 0)} of {counted(planned or 0, 'block')}"
+    recorded = f"{formats.whole(study.blocks_recorded or 0)} of {counted(planned or 0, 'block')} recorded"
+    if study.repeats_left:
+        recorded += f", {counted(study.repeats_left, 'run')} of --again left"
     certainty = [progress_sentence(study), f"So far: {count_runs(content.runs)}."]
     return FirstPage(
-        f"{recorded} recorded: no result yet",
+        f"{recorded}: no result yet",
         [
             *_figure_and_table(contests, content),
             paragraph(" ".join(certainty)),

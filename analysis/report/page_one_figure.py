@@ -111,7 +111,7 @@ def _result(contest: Contest, labels: Labels) -> str:
     if all(end == "one count" for _, end in ends):
         only = "each curve has only one count"
         if counts.nunique() == 1:
-            only = f"the only count is {contest.counted(counts.max())}"
+            only = f"the only count with results is {contest.counted(counts.max())}"
         return f"Scaling is unknown: {only}"
     most = contest.counted(counts.max())
     if not any(end == "rises" for _, end in ends):

@@ -94,9 +94,10 @@ SHARED_DESCRIPTIONS = {
     ),
     "least_p": "Smallest p-value that this number of blocks can reach.",
     "simultaneous_low": (
-        "Lower end of the interval at 1 − α/m, in percent, with m tests in the table. All these "
-        "intervals hold at once. If one excludes 0, Holm's correction rejects its test. Empty if "
-        "the number of blocks cannot attain this level, or if the end is unknown."
+        "Lower end of the interval at 1 − α/m, in percent, with m tests in the table. α is 5 %, or "
+        "5 %/2ᵏ at look *k* > 1 at the case. All these intervals hold at once. If one excludes 0, Holm's "
+        "correction rejects its test. Empty if the number of blocks cannot attain this level, or if the end "
+        "is unknown."
     ),
     "simultaneous_high": "Upper end of that interval.",
     "blocks": "Blocks in the test; with two samples, the number of the smaller one.",

@@ -62,16 +62,17 @@ class AboutStudy(
     file: str | None = None
     until: AboutTarget | None = None
     blocks_recorded: int | None = None
+    repeats_left: int = 0
     looks: Mapping[str, int] = field(default_factory=dict)
     seconds_left: float | None = None
 
     @property
     def unfinished(self) -> bool:
-        """Whether planned blocks are missing, or the target is not reached yet."""
+        """Whether planned blocks or requested repeats are missing, or the target is not reached yet."""
         before_target = self.until is not None and self.until.reason is None
         if self.blocks is None or self.blocks_recorded is None:
             return False
-        return self.blocks_recorded < self.blocks or before_target
+        return self.blocks_recorded < self.blocks or self.repeats_left > 0 or before_target
 
 
 @dataclass(frozen=True, kw_only=True)

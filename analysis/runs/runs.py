@@ -97,8 +97,10 @@ RUNS = pa.DataFrameSchema(
         "block": described(
             pa.Column("Int64"),
             "Number of the block. Runs of a case, process count and oversubscription with equal "
-            "numbers ran together. Runs of `--again` have numbers above those of the earlier runs. Column "
-            "`record` names the file of a run.",
+            "numbers ran back to back, unless the study was stopped between them. Runs of `--again`, of an "
+            "edited case and of an added interconnect have numbers above those of the earlier runs, and so "
+            "have blocks that are added after `--again`. The terminal and the file in column `record` count "
+            "blocks without these shifts.",
         ),
         "repetition": described(_COUNT, "Number within the block."),
         "attempt": described(_COUNT, "Number of the attempt at this repetition, from 1."),
@@ -165,7 +167,7 @@ RUNS = pa.DataFrameSchema(
 
 - `work` is the work of a run, in `work_unit`; a table without it has no rates.
 - A `censored` repetition was stopped at its time limit, which is its `seconds`. It is not valid, and
-  `seconds` is a lower bound.
+  `seconds` is a lower bound. A bound below all valid times of the point says nothing and is not marked.
 - `resolution_seconds` is the step to which `seconds` was rounded, empty at full precision.
 - `origin` is how a row entered a study's table; it is empty for results of other tools.
 - `order_from` is the evidence for the order of the runs of a point: one of `WITH_BLOCKS`, ``started``,
@@ -345,7 +347,7 @@ def complete_runs(
         raise TableError("holds no row", source)
     point = [*_POINT, *(name for name in settings if name in frame)]
     try:
-        runs = _filled(_typed(frame.reset_index(drop=True)), point)
+        runs = _with_useful_bounds(_filled(_typed(frame.reset_index(drop=True)), point), point)
         _validate(RUNS, runs)
         _validate(_SERIAL_RUNS, runs[runs["interconnect"].isna()])
         _validate(_VALID_RUNS, timed_rows(runs))
@@ -504,6 +506,19 @@ def _filled(runs: pd.DataFrame, point: Sequence[str]) -> pd.DataFrame:
     if runs["repetition"].isna().any():
         order = _rows_with_the_same(runs, (*point, "block")).position + 1
         runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
+    return runs
+
+
+def _with_useful_bounds(runs: pd.DataFrame, point: Sequence[str]) -> pd.DataFrame:
+    """Clear `censored` if the time limit is not above the shortest valid time of the point.
+
+    Such a run had an earlier, lower limit. As a lower bound it says nothing about the times (Kaplan and
+    Meier, JASA 53, 1958: losses before the first event do not change the estimate).
+    """
+    if "censored" in runs and runs["censored"].any():
+        number = _rows_with_the_same(runs, point).number
+        shortest = runs["seconds"].where(runs["valid"]).groupby(number).transform("min")
+        runs["censored"] &= ~(runs["seconds"] <= shortest)
     return runs
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.curves.points import block_times, point_table
+from analysis.presentation import formats
+from analysis.presentation.formats import MOST, counted, listed
 from analysis.runs.columns import (
     COUNT,
     POINT_COLUMNS,
@@ -22,7 +24,8 @@ from analysis.runs.columns import (
     with_interval,
 )
 from analysis.runs.settings import Settings
-from analysis.topics.topic import Topic
+from analysis.topics.quality.sentences import point_in_words
+from analysis.topics.topic import Headline, Page, Topic
 
 CENSORED = table_schemas(
     table_schema(
@@ -66,9 +69,29 @@ def make_censored(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFr
     return {"censored": validated(CENSORED["censored"], points)}
 
 
+def unknown_medians(page: Page) -> Headline | None:
+    """Name the points whose median time is unknown, because many of their runs were stopped."""
+    table = page.content.tables.get("censored")
+    unknown = None if table is None else table[table["seconds"].isna()]
+    if unknown is None or unknown.empty:
+        return None
+    labels = page.content.labels
+    medians = [
+        f"{point_in_words(row, labels)} ({formats.whole(row['censored'])} of {counted(row['n'], 'run')})"
+        for row in unknown.head(MOST).to_dict("records")
+    ]
+    more = len(unknown) - len(medians)
+    names = listed([*medians, *([f"{counted(more, 'more point')}"] if more else [])])
+    verb = "time is" if len(unknown) == 1 else "times are"
+    return Headline(
+        cautions=[f"The median {verb} unknown, because runs were stopped at their time limit: {names}."]
+    )
+
+
 TOPIC = Topic(
     name="censored",
     schemas=CENSORED,
     make=lambda context: make_censored(context.runs, context.settings),
     by_site=True,
+    headline=unknown_medians,
 )

@@ -268,7 +268,8 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     if count == 1 and end == "stops" and contest.unit == PROCESSES:
         return f"{reaches} with one process"
     if end == "one count":
-        return f"{names} ran only with {contest.counted(count)}, so scaling is unknown"
+        has = "has" if is_one else "have"
+        return f"{names} {has} results only with {contest.counted(count)}, so scaling is unknown"
     which, it_rises = ("speedup", "it rises") if is_one else ("speedups", "they rise")
     subject = f"the {labels.speedup.replace('speedup', which)} of {names}"
     reached = f"{subject} {'is' if is_one else 'are'} {_speedups(lines)} with {contest.counted(count)}"

@@ -161,10 +161,9 @@ def _repeated_sentence(valid: pd.DataFrame) -> str:
         return ""
     if number == len(is_repeated):
         return " The option --again repeated all points, together or apart from one another."
-    these = "this point" if number == 1 else "these points"
     return (
-        f" The option --again repeated {counted(number, 'point')} without the others. Some runs of {these} "
-        "were therefore not made together with runs of the other points."
+        f" The option --again repeated {counted(number, 'point')}. Their repeated runs were not made "
+        "together with runs of the other points."
     )
 
 
@@ -228,6 +227,13 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     return text if alone_with_draws.empty else f"{text} {ALONE_WORDS}"
 
 
+def _factors(study: AboutStudy) -> str:
+    """State the factors of p-values after earlier reports; empty at the first look."""
+    if max(study.looks.values(), default=1) == 1:
+        return ""
+    return " At the second and each later look at a case, Nodeworth multiplies p-values by 2ᵏ at look k."
+
+
 def _test_sentences(content: Content) -> str:
     """Describe the tests of the study, or state why nothing is tested."""
     tables = content.tables
@@ -267,9 +273,9 @@ def _test_sentences(content: Content) -> str:
     return (
         f"{text} The estimate and the interval of a comparison come from the same test. Nodeworth may choose "
         "the process count of a comparison from the runs that it also tests. The p-value then accounts for "
-        "this choice. Holm's correction covers all p-values of a table. A verdict of “faster” or “slower” "
-        f"requires a p-value of at most {formats.exact(DISTINGUISHABLE)} and an "
-        f"interval on one side of 0{untested}."
+        f"this choice.{_factors(content.facts.study)} Holm's correction covers all p-values of a table. A "
+        f"verdict of “faster” or “slower” requires a p-value of at most {formats.exact(DISTINGUISHABLE)} and "
+        f"an interval on one side of 0{untested}."
     )
 
 

@@ -82,7 +82,7 @@ def test_ctrl_c_leaves_no_process_and_lists_the_results(study_folder):
     status, output = on_terminal(command, "] 7/540")
     assert status == 130
     assert "Traceback" not in output and "Error" not in output, output
-    there = r"1 of 90 blocks and \d further runs? recorded; report of 1 of them in results/killed/partial/report.html"
+    there = r"1 of 90 blocks and \d further runs? recorded; interim report of 1 block in results/killed/partial/report.html"
     assert re.search(f"stopped; {there}; the same command goes on from there", output)
     assert re.search(r"\r[^\n]*\[-+\] 6/540 +about \d+ (min|s) left, [\d.]+ s for cavity-smoke", output), (
         output

@@ -30,7 +30,7 @@ def test_a_study_that_is_extended_after_a_report(study_folder):
         assert study_facts["blocks"] == study_facts["blocks_recorded"] == blocks
         assert study_facts["looks"] == {"harmonic-smoke": look}
         sentences = plain("\n".join(sayings(json.loads((results / "report.json").read_text()))))
-        assert ("were added after 1 earlier report" in sentences) == (look > 1)
+        assert ("This is look 2 at this case" in sentences) == (look > 1)
         (row,) = pd.read_csv(results / "tables/improvement.csv").to_dict("records")
         assert row["blocks_needed"] == needed
         assert (row["verdict"] == f"untestable with {blocks} blocks") == (blocks < needed)

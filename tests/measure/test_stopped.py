@@ -39,9 +39,7 @@ def test_how_many_blocks_are_recorded_and_where_their_report_is(plan, capsys):
     paths.partial.mkdir()
     (paths.partial / "facts.json").write_text(json.dumps({"study": {"blocks": 3, "blocks_recorded": 1}}))
     report_stopped(plan)
-    message = (
-        f"stopped; {there}; report of 1 of them in results/stopped/partial/report.html; the same command"
-    )
+    message = f"stopped; {there}; interim report of 1 block in results/stopped/partial/report.html; the same command"
     assert capsys.readouterr().err.startswith(message)
 
 

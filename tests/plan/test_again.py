@@ -133,6 +133,21 @@ def test_only_runs_that_still_count_are_counted(study):
     )
 
 
+def test_failed_runs_of_further_blocks_are_announced(study, capsys):
+    """The study once asked for 2 blocks; now its file asks for 1 again."""
+    study.write_text(STUDY.replace("blocks: 1", "blocks: 2"))
+    plan = make_plan(study)
+    for repetition in plan.design.repetitions:
+        made = record(inputs=plan.design.inputs(repetition.point), valid=repetition.block == 1)
+        write_record(plan.paths.record(repetition, 1), made)
+    study.write_text(STUDY)
+    assert reruns(make_plan(study), "failed") == ()
+    line = (
+        "asks for 1 block, in which no run has failed; --config blocks=2 also repeats failed runs of further"
+    )
+    assert line in capsys.readouterr().err
+
+
 def test_requests_can_be_withdrawn(study, capsys):
     """The withdrawn request leaves no run, and later requests count again."""
     plan = make_plan(study)
@@ -211,7 +226,7 @@ def test_a_block_that_only_an_undone_edit_has_is_no_change(study):
     [
         ({"again": "nosuch"}, "again nosuch: no case 'nosuch'; known: box, failed"),
         ({"again": "box/tcp"}, "again box/tcp: no interconnect 'tcp'; known: serial, shared_memory"),
-        ({"again": "box/serial/3"}, "again box/serial/3: no process count '3'; known: 1, 2"),
+        ({"again": "box/serial/3"}, "again box/serial/3: no process count '3'; known: 1"),
         (
             {"interconnects": ["shared_memry"]},
             "interconnects[0]: no interconnect 'shared_memry', did you mean",

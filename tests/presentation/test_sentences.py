@@ -68,8 +68,8 @@ class TestReference:
     def test_without_serial_run_the_reference_is_named(self):
         row = point("swift", 8, 2.0, reference_interconnect="swift", reference_processes=2)
         assert plain(sentences.reference_sentences(table("scaling", row), LABELS)[0]) == [
-            "Speedup is relative to InfiniBand with 2 processes. The time of this reference is 12.0 s. There is no "
-            "serial run."
+            "Speedup is relative to InfiniBand with 2 processes. The time of this reference is 12.0 s. No serial "
+            "time is known."
         ]
 
     def test_each_site_has_a_reference(self):

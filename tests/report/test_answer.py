@@ -330,7 +330,7 @@ class TestWhatCounts:
         runs = self.runs()
         sentences = plain(certainty.count_runs(runs.assign(censored=~runs["valid"])))
         assert sentences.endswith(
-            ". 6 of 19 runs were stopped at their time limits, which is a lower bound of the time"
+            ". 6 of 19 runs were stopped at their time limits and count as longer than the limit"
         )
         some = runs.assign(censored=~runs["valid"] & (runs.index % 2 == 0))
         number = int(some["censored"].sum())
@@ -356,7 +356,7 @@ class TestWhatCounts:
         runs = runs_table([*first, *further])
         contests = find_contests(make_tables(runs, Settings(draws=200)), [])
         sentence = plain(certainty.how_sure_in_short(runs, contests, LABELS))
-        assert ("In duct, some points were measured later than the others." in sentence) == mixes
+        assert ("In duct, some runs were made apart from the runs of other points." in sentence) == mixes
         assert ("use only blocks that contain both points" in sentence) == mixes
 
     def test_outdated_runs_are_no_invalid_runs(self):

@@ -69,11 +69,16 @@ def test_a_complete_study_states_directions():
 
 
 def test_a_later_look_tests_at_a_smaller_level():
-    first, _ = reported(looks={"elbow": 1})
+    first, _report = reported(looks={"elbow": 1})
     second, report = reported(looks={"elbow": 2})
     text = sentences_of(part(report, "answer"))
-    assert "were added after 1 earlier report. Each report makes chance findings more likely. " in text
-    assert "Nodeworth therefore multiplies the p-values of this case by 2²." in text
+    assert (
+        "Compared runs of Elbow, elbow were added" in text or "were added after a report. Each such" in text
+    )
+    assert "This is look 2 at this case, so Nodeworth multiplies the p-values by 2²." in text
+    printed = "\n".join(sayings(report))
+    assert "Holm's correction and a factor for earlier reports" in plain(printed)
+    assert "Holm's correction and a factor" not in plain("\n".join(sayings(_report)))
     assert "p-value of at most 0.05 after" in sentences_of(part(report, "words"))
     pd.testing.assert_series_equal(
         (4 * first["improvement"]["p_adjusted"]).clip(upper=1), second["improvement"]["p_adjusted"]

@@ -193,7 +193,7 @@ class TestPoorStudies:
 
     def test_without_serial_run_the_reference_is_named(self):
         report = whole(make_study(make_runs(2, cases=("elbow",), serial=False)))
-        assert "There is no serial run." in plain(part(report, "case-1"))
+        assert "No serial time is known." in plain(part(report, "case-1"))
 
     def test_serial_runs_alone(self):
         """They have no interconnect, and nothing is estimated."""

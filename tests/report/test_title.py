@@ -72,7 +72,7 @@ def test_every_place_rounds_the_same_count_up():
 @pytest.mark.parametrize(
     ("curves", "title", "cells_of_peaks"),
     [
-        ({"slow": {2: 50.0}}, "the only count is 2 processes", ["1.00 at 2 (only count)"]),
+        ({"slow": {2: 50.0}}, "the only count with results is 2 processes", ["1.00 at 2 (only count)"]),
         (
             {"slow": {2: 50.0}, "swift": {4: 30.0}},
             "each curve has only one count",

@@ -103,7 +103,7 @@ class TestGamess:
         (text,) = plain([json.dumps(report["sections"], ensure_ascii=False)])
         assert "The fastest network does not make the fastest run." in text
         assert (
-            "relative to GigE (pub) with 1 process. The time of this reference is 5823 s. There is no" in text
+            "relative to GigE (pub) with 1 process. The time of this reference is 5823 s. No serial" in text
         )
         assert "a single run of one side, so chance may explain the difference" in text
         runs_table, networks = blocks(part(report, "fastest"), "table")

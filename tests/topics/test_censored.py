@@ -4,12 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_tables import make_tables
+from report_parts import part, plain, sentences_of
 from small_runs import FACTORS, rows, runs_table
 
 from analysis.curves.outcomes import AT_LEAST, DEPENDENT, EITHER, STOPPED
 from analysis.curves.point_comparison import compare_points
 from analysis.curves.points import Sample
 from analysis.pipeline import make_all_tables
+from analysis.report import make_report
+from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError, complete_runs
 from analysis.runs.settings import Settings
 from analysis.topics.quality.sentences import stopped_sentences
@@ -50,9 +53,19 @@ def test_a_median_below_the_limit_is_known_and_has_no_upper_end():
 
 
 def test_a_limit_below_the_median_leaves_it_unknown():
-    """Stopped at 5 s: it might have taken 6 s as well as 60."""
-    made = tables(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=5))
+    """Stopped at 9.5 s: it might have taken 9.6 s as well as 60."""
+    made = tables(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=9.5))
     assert np.isnan(made["censored"]["seconds"].item())
+
+
+def test_a_limit_below_all_complete_runs_says_nothing():
+    """The other runs had a higher limit: their median is the median."""
+    complete = rows("duct", "a", {4: 10.0})
+    made = tables(rows("duct", "a", {2: 30.0}), stopped(complete, 5, limit=5))
+    assert "censored" not in made
+    row = made["scaling"].set_index("processes").loc[4]
+    others = [row["seconds"] for row in complete if row["block"] != 5]
+    assert row["n"] == len(others) == 5 and row["seconds"] == np.median(others)
 
 
 def compared(*groups, count=4):
@@ -208,3 +221,19 @@ def test_stopped_runs_of_one_case_leave_others_alone():
     )  # fmt: skip
     improvement = make_tables(runs, QUICK)["improvement"].set_index("case")
     assert improvement["note"].isna().to_dict() == {"duct": True, "elbow": False}
+
+
+def test_page_one_names_points_without_a_median():
+    """Four of six serial runs were stopped: nothing is relative to them, and page one says why."""
+    runs = runs_table(
+        stopped(rows("duct", None, {1: 20.0}, FACTORS), 2, 3, 4, 5, limit=30),
+        rows("duct", "a", {2: 10.0}, FACTORS),
+    )
+    report = make_report(runs, make_all_tables(runs, Request(QUICK)), Facts(), [])
+    assert plain(report["result"]) == "Scaling is unknown: the only count with results is 2 processes"
+    answer = sentences_of(part(report, "answer"))
+    assert (
+        "The median time is unknown, because runs were stopped at their time limit: “duct” on 1 process (4 of 6 runs)."
+        in answer
+    )
+    assert "4 of 12 runs were stopped at their time limits and count as longer than the limit" in answer

@@ -79,7 +79,7 @@ def state_of(plan: Plan) -> str:
     if not repetitions:
         return "what is made is kept"
     incomplete = Counter(repetition.block for repetition, _ in plan.missing(repetitions, with_requests=False))
-    again = len(plan.missing(repetitions)) - incomplete.total()
+    again = plan.repeats_left
     runs_of_blocks = Counter(repetition.block for repetition in repetitions)
     further = sum(runs_of_blocks[block] - missing for block, missing in incomplete.items())
     runs = f" and {counted(further, 'further run')}" if further else ""
@@ -94,4 +94,4 @@ def state_of(plan: Plan) -> str:
     if not (paths.partial / FACTS).exists():
         return state
     reported = read_facts(paths.partial / FACTS).study.blocks_recorded
-    return f"{state}; report of {reported} of them in {paths.interim_report}"
+    return f"{state}; interim report of {counted(reported or 0, 'block')} in {paths.interim_report}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -32,7 +31,7 @@ from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
-from workflows.plan.records import attempts, read_all, recorded_block
+from workflows.plan.records import attempts, read_record, record_files, recorded_block
 from workflows.plan.run_times import check_run_times, check_time_lines, run_time_lines, short_run_lines
 from workflows.study.default_blocks import decisive_blocks
 from workflows.study.interconnects import KIND_TITLES, in_kinds
@@ -118,6 +117,7 @@ def announcement(plan: Plan) -> str:
             f"again {names}: {counted(left, 'run')} left of earlier requests (--again none withdraws them)"
         )
     lines += _earlier_versions(plan, missing)
+    lines += _further_look(plan, missing)
     lines += _longest_wait(plan, len(missing))
     if asked.untimed:
         lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
@@ -195,17 +195,23 @@ def _further_runs(plan: Plan) -> int:
 
     They are repeated runs, and runs of blocks above the number of blocks that the study states.
     """
-    first_block = [repetition for repetition in plan.design.repetitions if repetition.block == 1]
     inputs = {
         plan.paths.record(repetition, 1).parent: plan.design.inputs(repetition.point)
-        for repetition in first_block
+        for repetition in plan.design.repetitions
+        if repetition.block == 1
     }
-    valid = Counter(
-        (file.parent, recorded_block(file))
-        for file, record in read_all(plan.paths)
-        if record.valid and record.inputs == inputs.get(file.parent)
-    )
-    return sum(number - (block <= plan.design.blocks) for (_, block), number in valid.items())
+    of_blocks: dict[tuple[Path, int], list[Path]] = {}
+    for file in record_files(plan.paths):
+        of_blocks.setdefault((file.parent, recorded_block(file)), []).append(file)
+    further = 0
+    for (folder, block), of_block in of_blocks.items():
+        is_planned = block <= plan.design.blocks
+        if is_planned and len(of_block) == 1:
+            continue
+        records = map(read_record, of_block)
+        valid = sum(record.valid and record.inputs == inputs.get(folder) for record in records)
+        further += max(valid - is_planned, 0)
+    return further
 
 
 def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
@@ -369,7 +375,7 @@ def _runs_again(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
         f"  {describe(point)}: block{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
         for point, numbers in blocks.items()
     ]
-    return lines + _parts_of_cases(plan) + _further_look(plan)
+    return lines + _parts_of_cases(plan) + _further_look(plan, missing)
 
 
 def _parts_of_cases(plan: Plan) -> list[str]:
@@ -383,15 +389,19 @@ def _parts_of_cases(plan: Plan) -> list[str]:
     ]
 
 
-def _further_look(plan: Plan) -> list[str]:
-    """Return a line if a whole case is repeated after a report, since its tests become stricter."""
-    if not plan.paths.looks.exists():
+def _further_look(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
+    """Return a line if the missing runs add blocks to cases after a report, since tests become stricter."""
+    if not plan.paths.looks.exists() or not missing:
         return []
+    repeated = [request.what for request in plan.requested if request.what in plan.asked.study.cases]
+    if not plan.requested and min(repetition.block for repetition in missing) > 1:
+        repeated = list(dict.fromkeys(repetition.point.case for repetition in missing))
+    if not repeated:
+        return []
+    these = "this case" if len(repeated) == 1 else "these cases"
     return [
-        f"the next report is a further look at {request.what}, and tests this case more strictly "
+        f"the next report is a further look at {', '.join(repeated)}, and tests {these} more strictly "
         "(docs/statistics.md)"
-        for request in plan.requested
-        if request.what in plan.asked.study.cases
     ]
 
 

@@ -21,7 +21,14 @@ from workflows.plan.jobs import check_requests
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
-from workflows.plan.records import Rerun, attempts, read_requests, request_names
+from workflows.plan.records import (
+    Rerun,
+    attempts,
+    read_requests,
+    record_files,
+    recorded_block,
+    request_names,
+)
 
 _runs: list[StudyRun] = []
 
@@ -159,8 +166,7 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     reruns = (Rerun(request, now, plan.design.blocks),)
     if request == WITHDRAW:
-        left = len(plan.missing(plan.design.repetitions))
-        left -= len(plan.missing(plan.design.repetitions, with_requests=False))
+        left = plan.repeats_left
         answer = f"{counted(left, 'run')} of earlier requests withdrawn" if left else "no request is open"
         print(f"again none: {answer}", file=sys.stderr)
         return reruns if left else ()
@@ -170,6 +176,11 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
             file = plan.asked.study.file
             has_runs = any(attempts(plan.paths, repetition) for repetition in plan.design.repetitions)
             answer = f"no run of {file} has failed; nothing is repeated"
+            if last := _last_failed_block(plan):
+                answer = (
+                    f"{file} asks for {counted(plan.design.blocks, 'block')}, in which no run has failed; "
+                    f"--config blocks={last} also repeats failed runs of further blocks"
+                )
             if not has_runs:
                 answer = f"{file} has no runs yet; the study starts as without --again"
             print(f"again failed: {answer}", file=sys.stderr)
@@ -205,6 +216,21 @@ def _has_failed(plan: Plan, repetition: Repetition) -> bool:
     """Whether a repetition has attempts with the current inputs, and all these attempts are invalid."""
     records = _current_records(plan, repetition)
     return bool(records) and not any(record.valid for record in records)
+
+
+def _last_failed_block(plan: Plan) -> int:
+    """Return the last block with a failed run beyond the blocks that the study asks for; 0 without one."""
+    last = max(map(recorded_block, record_files(plan.paths)), default=0)
+    points = {repetition.point: repetition for repetition in plan.design.repetitions}
+    return max(
+        (
+            block
+            for block in range(plan.design.blocks + 1, last + 1)
+            for repetition in points.values()
+            if _has_failed(plan, replace(repetition, block=block))
+        ),
+        default=0,
+    )
 
 
 def _current_records(plan: Plan, repetition: Repetition) -> list[Record]:

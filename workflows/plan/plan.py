@@ -77,6 +77,12 @@ class Plan:
                 missing.append((repetition, len(records) + 1))
         return missing
 
+    @property
+    def repeats_left(self) -> int:
+        """Number of runs that only requests to run something again still need."""
+        repetitions = self.design.repetitions
+        return len(self.missing(repetitions)) - len(self.missing(repetitions, with_requests=False))
+
 
 def make_plan(
     file: Path,

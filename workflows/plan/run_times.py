@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 
 from analysis.runs.settings import SHORT_SECONDS_OF_USERS
@@ -170,10 +171,16 @@ def short_run_lines(plan: Plan) -> list[str]:
 
 
 def _recorded_seconds(plan: Plan, name: str) -> list[float]:
-    """Return the times of the valid runs of the first block of a case."""
-    first_block = [each for each in plan.design.repetitions if each.block == 1 and each.point.case == name]
-    records = [record for repetition in first_block for record in _records(plan, repetition)]
-    return [record.seconds for record in records if record.valid and record.seconds is not None]
+    """Return the median time of the valid runs of each point of a case."""
+    times: dict[Point, list[float]] = {}
+    for repetition in plan.design.repetitions:
+        if repetition.point.case == name:
+            times.setdefault(repetition.point, []).extend(
+                record.seconds
+                for record in _records(plan, repetition)
+                if record.valid and record.seconds is not None
+            )
+    return [statistics.median(of_point) for of_point in times.values() if of_point]
 
 
 def _trial_seconds(plan: Plan, name: str) -> float | None:

@@ -103,6 +103,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Import
         until=until,
         blocks=max(design.blocks, recorded or 0),
         blocks_recorded=recorded,
+        repeats_left=plan.repeats_left,
         inside_nodes=[*requested.study.inside_nodes, *inside],
     )
     if until is None and recorded is not None and not about.unfinished:

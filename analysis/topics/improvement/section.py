@@ -11,7 +11,7 @@ from analysis.presentation.blocks import Block, Section, bullets, paragraph, sec
 from analysis.presentation.content import Content
 from analysis.presentation.contests import allows_for_correlation
 from analysis.presentation.formats import MISSING
-from analysis.presentation.labels import Labels
+from analysis.presentation.labels import Labels, correction_of
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts, verdict, with_levels
 from analysis.presentation.sentences import bound, fastest_on_one, no_common_count, units_of
 from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
@@ -68,7 +68,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     if improvement["improvement_low"].notna().any():
         caption += f" Brackets contain {labels.intervals(improvement, comparisons=improvement)}."
     if improvement["p_adjusted"].notna().any():
-        caption += " p is the p-value after Holm's correction."
+        caption += f" p is the p-value after {correction_of(labels.facts)}."
         if any(map(allows_for_correlation, as_lines(improvement))):
             caption += (
                 " Successive imported runs may be correlated. Before an unpaired comparison, Nodeworth "
