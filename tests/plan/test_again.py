@@ -148,6 +148,23 @@ def test_failed_runs_of_further_blocks_are_announced(study, capsys):
     assert line in capsys.readouterr().err
 
 
+def test_a_further_look_is_announced(study):
+    """Also if blocks are added, and not before the first report."""
+    plan = make_plan(study)
+    recorded(plan)
+    requested = replace(plan, requested=reruns(plan, "faulty"))
+    line = (
+        "the next report is a further look at faulty, and tests this case more strictly (docs/statistics.md)"
+    )
+    assert line not in announcement(requested).splitlines()
+    plan.paths.looks.write_text('{"looks": []}')
+    assert line in announcement(requested).splitlines()
+    part = replace(plan, requested=reruns(plan, "faulty/shared_memory"))
+    assert line not in announcement(part).splitlines() and line not in announcement(plan).splitlines()
+    study.write_text(STUDY.replace("blocks: 1", "blocks: 2"))
+    assert line in announcement(make_plan(study)).splitlines()
+
+
 def test_requests_can_be_withdrawn(study, capsys):
     """The withdrawn request leaves no run, and later requests count again."""
     plan = make_plan(study)
