@@ -14,8 +14,11 @@ from analysis.runs.errors import one_line
 from analysis.runs.facts import Facts, Pairs
 from analysis.runs.frames import Line, as_float, as_lines, is_missing
 from analysis.runs.kinds import side
+from analysis.runs.settings import DISTINGUISHABLE
 
 SERIAL = "Serial run"
+LEVEL_OF_TESTS = f"{exact(100 * (1 - DISTINGUISHABLE))}{THIN}%"
+"""Confidence of intervals that match the tests."""
 BAND = "the uncertainty band of the simulation"
 DIRECT = "measured"
 SHORT = {"10 Gigabit Ethernet": "10GigE", "Gigabit Ethernet": "GigE", "PCI Express": "PCIe"}
@@ -260,11 +263,6 @@ def correction_of(facts: Facts) -> str:
     """Name the correction of p-values."""
     has_looks = max(facts.study.looks.values(), default=1) > 1
     return "Holm's correction" + (" and a factor for earlier reports" if has_looks else "")
-
-
-def level_of(facts: Facts) -> str:
-    """Write the coverage of intervals that match the tests of a look: 95 %, or more at a later look."""
-    return f"{exact(100 * (1 - facts.all_settings().alpha))}{THIN}%"
 
 
 def short_name(title: str, kind: str | None) -> str:

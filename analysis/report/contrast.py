@@ -175,7 +175,7 @@ def contrast_title(contrast: Contrast, contest: Contest, labels: Labels, where: 
         percent = formats.percent(abs(line["improvement_percent"]))
         text = f"{other} is {percent} {word} than {baseline} at {contest.counted(line['at_processes'])}"
         if FASTEST_ALONE in str(line["note"]):
-            text += f", but {baseline} is fastest on one process"
+            text += f", but by median times {baseline} is fastest on one process"
     else:
         return f"{_open_title(line, other, baseline)}{where}"
     return f"{text}{where} ({contrast.remark})" if contrast.remark else f"{text}{where}"

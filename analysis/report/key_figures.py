@@ -76,7 +76,7 @@ def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: b
         if contrast.direction:
             best = f"the slower {labels.noun}'s highest {labels.speedup}"
             if contrast.comparison["baseline_peak_processes"] == 1:
-                return key_figure(label, "unknown", "the baseline is fastest on one process")
+                return key_figure(label, "unknown", "by median times, the baseline is fastest on one process")
             note = f"no smaller count that was run reaches {best}"
             return key_figure(label, "none", note)
         return key_figure(label, "undecided", f"no {labels.noun} is shown to be faster")

@@ -135,7 +135,7 @@ def peak_columns(curve: Curve, disturbed: bool = False) -> Piece:
 
 def _note(curve: Curve, members: NDArray[np.bool_], disturbed: bool) -> str | None:
     if disturbed:
-        return f"{DISTURBED} runs"
+        return DISTURBED
     if curve.kind == "simulated":
         return "simulated" if members.any() else "simulated, without a band"
     if members.any():

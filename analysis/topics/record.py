@@ -159,11 +159,10 @@ def _repeated_sentence(valid: pd.DataFrame) -> str:
     number = int(is_repeated.sum())
     if number == 0:
         return ""
-    if number == len(is_repeated):
-        return " The option --again repeated all points, together or apart from one another."
+    repeated = "all points" if number == len(is_repeated) else counted(number, "point")
     return (
-        f" The option --again repeated {counted(number, 'point')}. Their repeated runs were not made "
-        "together with runs of the other points."
+        f" The option --again repeated {repeated}. A repeated run enters a comparison only together with the "
+        "other repeated runs of its request."
     )
 
 

@@ -98,7 +98,9 @@ def test_a_few_runs_at_the_largest_count_show_a_rise_if_all_are_faster(seconds, 
     assert (row["note"], row["reached"]) == (note, False)
 
 
-@pytest.mark.parametrize(("disturbed", "note"), [(3, None), (7, "mostly disturbed runs")])
+@pytest.mark.parametrize(
+    ("disturbed", "note"), [(3, None), (7, "runs of which other programs disturbed at least half")]
+)
 def test_disturbed_runs_do_not_show_the_peak(disturbed, note):
     runs = unplaced(curve({2: 4.0, 4: 5.0}))
     runs["foreign_cores"] = [0.9 if number < disturbed else 0.0 for number in range(len(runs))]

@@ -332,7 +332,7 @@ def test_a_case_that_is_edited_while_another_is_prepared(edited):
     edited.ask_for("count", "slow")
     printed = changed_while_running(
         edited,
-        "Checking slow before it is measured",
+        "Checking slow",
         lambda: (time.sleep(1), (case / "count.sh").write_text("echo n = 2\necho took 0.1 s\n")),
     )
     assert "give the same command again" in printed

@@ -143,7 +143,7 @@ def test_recorded_runs_below_half_a_second_are_named(plan_of):
         )
         write_record(path, run)
     assert short_lines(plan) == [
-        "short runs: the timed part of sedan-80k takes about 0.31 s, so noise matters: use a larger size, so that "
+        "short runs: the timed part of sedan-80k takes about 0.31 s on 1 process, so noise matters: use a larger size, so that "
         "it takes at least 10 s"
     ]
 

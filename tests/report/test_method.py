@@ -25,7 +25,7 @@ def test_the_method_names_points_that_were_repeated_alone():
         for table in (runs, repeated)
     ]
     assert "--again" not in texts[0]
-    assert "The option --again repeated 1 point. Their repeated" in texts[1]
+    assert "The option --again repeated 1 point. A repeated run" in texts[1]
     assert (
         "A block is one repetition of every point, or of the points that --again named. The runs" in texts[1]
     )

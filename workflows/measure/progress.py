@@ -86,7 +86,6 @@ class Progress(AbstractContextManager):
         ratio = (time.monotonic() - self._started) / self._expected_done
         self.seconds_left = ratio * self._expected_left + self._seconds_afterwards
         name = f"{describe(repetition.point)}, block {repetition.block}"
-        name += " again" if record.attempt > 1 else ""
         result = f"{record.seconds:.3g} s" if record.valid else f"INVALID, {record.reason}"
         left = f"{duration(self.seconds_left)} left"
         done = f"[{self._total - self._left}/{self._total}] {name}: {result}, {left}{_wait(record)}"

@@ -167,7 +167,9 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
     reruns = (Rerun(request, now, plan.design.blocks),)
     if request == WITHDRAW:
         left = plan.repeats_left
-        answer = f"{counted(left, 'run')} of earlier requests withdrawn" if left else "no request is open"
+        answer = "no request is open"
+        if left:
+            answer = f"{counted(left, 'run')} of earlier requests withdrawn; the report shows the others"
         print(f"again none: {answer}", file=sys.stderr)
         return reruns if left else ()
     if request == FAILED:

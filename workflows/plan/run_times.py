@@ -150,7 +150,8 @@ def short_run_lines(plan: Plan) -> list[str]:
         is_of_user = name in plan.asked.study.existing or case.application == "command"
         limit = SHORT_SECONDS_OF_USERS if is_of_user else SHORT_SECONDS
         recorded = _recorded_seconds(plan, name)
-        seconds = (min if is_of_user else max)(recorded) if recorded else _trial_seconds(plan, name)
+        point = (min if is_of_user else max)(recorded, key=recorded.__getitem__) if recorded else None
+        seconds = recorded[point] if point else _trial_seconds(plan, name)
         if seconds is None or seconds >= limit:
             continue
         more = "a larger input" if is_of_user else "a larger size"
@@ -161,17 +162,17 @@ def short_run_lines(plan: Plan) -> list[str]:
             at_once = 1 if recorded else min(most, cores)
             needed = _rounded_up(steps * ENOUGH_SECONDS / seconds * at_once)
             more = f"about {needed} steps (--steps {needed}, or steps in the study) or {more}"
-        serially = "" if recorded else " serially"
-        at_most = f" on {counted(most, 'process')}" if is_of_user else ""
+        where = f" on {counted(point.processes, 'process')}" if point else " serially"
+        at_most = f" on {counted(most, 'process')}" if is_of_user and not point else ""
         lines.append(
-            f"short runs: the timed part of {name} takes about {seconds:.2g} s{serially}, so noise matters: "
+            f"short runs: the timed part of {name} takes about {seconds:.2g} s{where}, so noise matters: "
             f"use {more}, so that it takes at least {ENOUGH_SECONDS} s{at_most}"
         )
     return lines
 
 
-def _recorded_seconds(plan: Plan, name: str) -> list[float]:
-    """Return the median time of the valid runs of each point of a case."""
+def _recorded_seconds(plan: Plan, name: str) -> dict[Point, float]:
+    """Return the median time of the valid runs of each point of a case that has valid runs."""
     times: dict[Point, list[float]] = {}
     for repetition in plan.design.repetitions:
         if repetition.point.case == name:
@@ -180,7 +181,7 @@ def _recorded_seconds(plan: Plan, name: str) -> list[float]:
                 for record in _records(plan, repetition)
                 if record.valid and record.seconds is not None
             )
-    return [statistics.median(of_point) for of_point in times.values() if of_point]
+    return {point: statistics.median(of_point) for point, of_point in times.items() if of_point}
 
 
 def _trial_seconds(plan: Plan, name: str) -> float | None:

@@ -85,6 +85,6 @@ rule reference:
         kept=lambda wildcards: str(kept_answer(plan, wildcards.case)),
         source=source_digest("reference"),
     message:
-        "Checking {wildcards.case} before it is measured"
+        "Checking {wildcards.case}"
     script:
         "../scripts/reference.py"

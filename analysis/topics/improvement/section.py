@@ -11,11 +11,10 @@ from analysis.presentation.blocks import Block, Section, bullets, paragraph, sec
 from analysis.presentation.content import Content
 from analysis.presentation.contests import allows_for_correlation
 from analysis.presentation.formats import MISSING
-from analysis.presentation.labels import Labels, correction_of
+from analysis.presentation.labels import LEVEL_OF_TESTS, Labels, correction_of
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts, verdict, with_levels
 from analysis.presentation.sentences import bound, fastest_on_one, no_common_count, units_of
 from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
-from analysis.runs.settings import DISTINGUISHABLE
 from analysis.topics.improvement.sentences import not_compared, system_sentences
 
 MEANS = {"geometric": "Geometric", "plain": "Plain", "weighted": "By the weights of the mix"}
@@ -82,7 +81,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         fields.append(numbers("All at once (%)", _interval_alone("simultaneous")))
         caption += (
             " The intervals of column “All at once” are wider. All of them together have a nominal "
-            f"confidence of at least {formats.exact(100 * (1 - DISTINGUISHABLE))}{formats.THIN}%. A "
+            f"confidence of at least {LEVEL_OF_TESTS}. A "
             "comparison with too few runs has no such interval."
         )
     if has_same_computing:
