@@ -367,10 +367,10 @@ def percent_columns(name: str, shift: Iterable[float]) -> dict[str, float]:
 
 
 def simultaneous(table: pd.DataFrame, factors: Sequence[int] = ()) -> dict[str, Floats]:
-    """Compute intervals that all hold at the same time: with m tests, each at 1 - 0.05 / m.
+    """Compute intervals that all hold at the same time: with m tests, each at 1 - alpha / m.
 
     An interval that excludes 0 belongs to a test that Holm's correction rejects. If the count was chosen from
-    K counts, the interval is at 1 - 0.05 / (m K). Its test, which chooses again in every pattern, may still
+    K counts, the interval is at 1 - alpha / (m K). Its test, which chooses again in every pattern, may still
     not reject; then the interval is extended to 0.
 
     Parameters
@@ -378,7 +378,7 @@ def simultaneous(table: pd.DataFrame, factors: Sequence[int] = ()) -> dict[str, 
     table : DataFrame
         With ``tested`` (a `Contrast`), ``p_value``, ``p_adjusted`` and ``least_p``.
     factors : sequence of int
-        See `analysis.curves.outcomes.corrected`. The level of a row is 0.05 divided by its factor.
+        See `analysis.curves.outcomes.corrected`. Alpha is 0.05 divided by the factor of the row.
 
     Returns
     -------
@@ -387,11 +387,11 @@ def simultaneous(table: pd.DataFrame, factors: Sequence[int] = ()) -> dict[str, 
     """
     low, high = np.full((2, len(table)), np.nan)
     tests = max(int(table["p_value"].notna().sum()), 1)
-    alphas = DISTINGUISHABLE / tests / np.asarray(factors or [1] * len(table))
-    testable = (table["p_value"].notna() & (table["least_p"] <= alphas)).to_numpy(bool)
+    of_row = DISTINGUISHABLE / tests / np.asarray(factors or [1] * len(table))
+    testable = (table["p_value"].notna() & (table["least_p"] <= of_row)).to_numpy(bool)
     rows, contrasts = np.flatnonzero(testable), table["tested"][testable].tolist()
-    levels = [alpha / contrast.candidates for alpha, contrast in zip(alphas[rows], contrasts, strict=True)]
-    comparisons = compare_points([contrast.samples for contrast in contrasts], levels)
+    alphas = [alpha / contrast.candidates for alpha, contrast in zip(of_row[rows], contrasts, strict=True)]
+    comparisons = compare_points([contrast.samples for contrast in contrasts], alphas)
     for row, comparison in zip(rows, comparisons, strict=True):
         low[row] = 100 * np.expm1(comparison.shift.low)
         high[row] = 100 * np.expm1(comparison.shift.high)

@@ -160,9 +160,10 @@ def look_sentences(study: AboutStudy, labels: Labels) -> list[str]:
         names = named_or_counted([labels.case(case) for case in cases], "case")
         power = f"2{str(look).translate(formats.SUPERSCRIPT)}"
         sentences.append(
-            f"Compared runs of {names} were added after a report. Each such report makes chance findings "
-            f"more likely. This is look {look} at {'this case' if len(cases) == 1 else 'these cases'}, so "
-            f"Nodeworth multiplies the p-values by {power}."
+            f"Runs of {names} were added after an earlier report. Each report with other runs is a look, and "
+            f"makes chance findings more likely. This is look {look} at "
+            f"{'this case' if len(cases) == 1 else 'these cases'}, so Nodeworth multiplies the p-values by "
+            f"{power}."
         )
     return sentences
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -355,6 +355,18 @@ def count_runs(runs: pd.DataFrame) -> str:
     return ". ".join(counts)
 
 
+def _blocks_lacking(line: Line, is_look: bool, looks: Mapping[str, int]) -> float:
+    """Return how many more blocks a comparison needs in the next report.
+
+    If this report is a look, the next look is stricter: look 2 tests at a quarter of the level of look 1, and
+    each later look at half of the last level.
+    """
+    lacking = as_float(line["blocks_needed"]) - as_float(line["blocks"])
+    if lacking > 0 and is_look:
+        lacking += 1 if looks.get(line["case"], 1) > 1 else 2
+    return lacking
+
+
 def _why_undecided(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
     """State the reason why more blocks would not settle a comparison; empty if they may settle it."""
     if line["verdict"] in WITHHELD:
@@ -423,12 +435,8 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
     measured = runs[runs["origin"] == "run"] if "origin" in runs else runs
     if not comparisons or measured.empty or all(map(has_single_value, compared)):
         return ""
-    # The second report tests at a quarter of the first report's level, each later report at half of the last.
-    uses_level = could_decide(tables, study.names_baseline, facts.all_settings())
-    more = max(as_float(line["blocks_needed"]) - as_float(line["blocks"]) for line in comparisons)
-    if more > 0 and uses_level:
-        more += 1 if max(study.looks.values(), default=1) > 1 else 2
-    blocks = study.blocks + more
+    is_look = could_decide(tables, study.names_baseline, facts.all_settings())
+    blocks = study.blocks + max(_blocks_lacking(line, is_look, study.looks) for line in comparisons)
     effect = "could decide the first undecided comparison"
     decides = blocks > study.blocks  # not if the number is unknown (NaN)
     if not decides:

@@ -117,7 +117,7 @@ def _tested_alone(comparison: Line, factor: int) -> Line:
 
     It is open instead of untestable if its blocks suffice for this test.
     """
-    names = [name for name in ("p_value", "least_p", "best_p_value") if name in comparison]
+    names = ("p_value", "least_p", "best_p_value")
     comparison = {**comparison, **{name: min(as_float(comparison[name]) * factor, 1.0) for name in names}}
     suffices = comparison["least_p"] <= DISTINGUISHABLE and not is_missing(comparison["coverage"])
     if outcome(comparison["verdict"]) == "untestable" and suffices:

@@ -76,7 +76,10 @@ SHARED_DESCRIPTIONS = {
     "baseline_interconnect": "Interconnect that this one is compared with.",
     "speedup": "*T*₀ / *T(p)*: time of the reference / time of this point.",
     "p_value": "p-value of the test of this row.",
-    "p_adjusted": "p-value after Holm's correction over the table; in comparisons also for earlier looks.",
+    "p_adjusted": (
+        "p-value after Holm's correction over the table. In comparisons, it includes the factor 2ᵏ at look "
+        "*k* > 1."
+    ),
     "distinguishable": (
         "Whether `p_adjusted` is at most 5 %, and `verdict`, if there is "
         "one, is a direction; empty without a test."

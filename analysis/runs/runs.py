@@ -97,10 +97,9 @@ RUNS = pa.DataFrameSchema(
         "block": described(
             pa.Column("Int64"),
             "Number of the block. Runs of a case, process count and oversubscription with equal "
-            "numbers ran back to back, unless the study was stopped between them. Runs of `--again`, of an "
-            "edited case and of an added interconnect have numbers above those of the earlier runs, and so "
-            "have blocks that are added after `--again`. The terminal and the file in column `record` count "
-            "blocks without these shifts.",
+            "numbers ran back to back, unless the study was stopped between them. The numbers continue after "
+            "the earlier runs for `--again`, an edited case, an added interconnect, and blocks added after "
+            "`--again`. The terminal and the file in column `record` state the planned block.",
         ),
         "repetition": described(_COUNT, "Number within the block."),
         "attempt": described(_COUNT, "Number of the attempt at this repetition, from 1."),
@@ -167,7 +166,8 @@ RUNS = pa.DataFrameSchema(
 
 - `work` is the work of a run, in `work_unit`; a table without it has no rates.
 - A `censored` repetition was stopped at its time limit, which is its `seconds`. It is not valid, and
-  `seconds` is a lower bound. A bound below all valid times of the point says nothing and is not marked.
+  `seconds` is a lower bound. A run is not marked if its limit is not above the shortest valid time of the
+  point.
 - `resolution_seconds` is the step to which `seconds` was rounded, empty at full precision.
 - `origin` is how a row entered a study's table; it is empty for results of other tools.
 - `order_from` is the evidence for the order of the runs of a point: one of `WITH_BLOCKS`, ``started``,

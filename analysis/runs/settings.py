@@ -85,7 +85,7 @@ class Settings(Chosen):
     unfinished : bool
         Whether planned blocks are still missing, so that the report states no direction.
     looks : tuple of pairs
-        Case, and the number of complete reports that showed fewer or the present blocks of it, from 1.
+        Case, and the number of looks at it, including the present report: see `workflows.results.looks`.
     inside_nodes : tuple of str
         Interconnects that carry messages inside a node, such as shared memory. Other interconnects connect
         nodes: processes on one node send nothing through them.

@@ -77,14 +77,13 @@ def unknown_medians(page: Page) -> Headline | None:
         return None
     labels = page.content.labels
     medians = [
-        f"{point_in_words(row, labels)} ({formats.whole(row['censored'])} of {counted(row['n'], 'run')})"
+        f"{point_in_words(row, labels)} ({formats.whole(row['censored'])} of {counted(row['n'], 'block')})"
         for row in unknown.head(MOST).to_dict("records")
     ]
     more = len(unknown) - len(medians)
     names = listed([*medians, *([f"{counted(more, 'more point')}"] if more else [])])
-    verb = "time is" if len(unknown) == 1 else "times are"
     return Headline(
-        cautions=[f"The median {verb} unknown, because runs were stopped at their time limit: {names}."]
+        cautions=[f"The median time is unknown where many blocks were stopped at their time limit: {names}."]
     )
 
 

@@ -161,8 +161,8 @@ def _repeated_sentence(valid: pd.DataFrame) -> str:
         return ""
     repeated = "all points" if number == len(is_repeated) else counted(number, "point")
     return (
-        f" The option --again repeated {repeated}. A repeated run enters a comparison only together with the "
-        "other repeated runs of its request."
+        f" The option --again repeated {repeated}. A repeated run enters a comparison of "
+        "interconnects only together with the other repeated runs of its request."
     )
 
 
@@ -230,7 +230,7 @@ def _factors(study: AboutStudy) -> str:
     """State the factors of p-values after earlier reports; empty at the first look."""
     if max(study.looks.values(), default=1) == 1:
         return ""
-    return " At the second and each later look at a case, Nodeworth multiplies p-values by 2ᵏ at look k."
+    return " At look k > 1 at a case, Nodeworth multiplies its p-values by 2ᵏ."
 
 
 def _test_sentences(content: Content) -> str:

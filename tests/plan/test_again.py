@@ -99,14 +99,13 @@ def test_recorded_blocks_beyond_the_study_are_announced(study):
     recorded(make_plan(study))
     study.write_text(STUDY)
     plan = make_plan(study)
-    assert (
-        "; 2 recorded in results/again, nothing to measure; 2 recorded runs of further blocks count too"
-        in (announcement(plan))
+    assert "; 2 recorded in results/again, nothing to measure; 2 repeated or added runs count too" in (
+        announcement(plan)
     )
     later = next(plan.paths.results.rglob("block-2-attempt-1.json"))
     later.unlink()
     write_record(later, record(inputs={"case": "before", "interconnect": None}))
-    assert "; 1 recorded run of further blocks counts too" in announcement(plan)
+    assert "; 1 repeated or added run counts too" in announcement(plan)
 
 
 def test_a_complete_study_gets_no_remark_on_few_blocks(study):
@@ -142,10 +141,9 @@ def test_failed_runs_of_further_blocks_are_announced(study, capsys):
         write_record(plan.paths.record(repetition, 1), made)
     study.write_text(STUDY)
     assert reruns(make_plan(study), "failed") == ()
-    line = (
-        "asks for 1 block, in which no run has failed; --config blocks=2 also repeats failed runs of further"
-    )
-    assert line in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "no run of the 1 block of " in printed
+    assert "has failed; to repeat failed runs of later blocks, add --config blocks=2" in printed
 
 
 def test_a_further_look_is_announced(study):

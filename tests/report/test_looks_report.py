@@ -82,7 +82,9 @@ def test_a_later_look_tests_at_a_smaller_level():
     first, earlier = reported(looks={"elbow": 1})
     second, report = reported(looks={"elbow": 2})
     text = sentences_of(part(report, "answer"))
-    assert "were added after a report. Each such report makes chance findings more likely." in text
+    assert (
+        "were added after an earlier report. Each report with other runs is a look, and makes chance" in text
+    )
     assert "This is look 2 at this case, so Nodeworth multiplies the p-values by 2²." in text
     factor = "Holm's correction and a factor for earlier reports"
     assert factor in plain("\n".join(sayings(report))) and factor not in plain("\n".join(sayings(earlier)))

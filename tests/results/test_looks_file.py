@@ -15,7 +15,7 @@ from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
 from workflows.plan.record import Record
-from workflows.results.looks import compared_blocks, looks, note_look, recorded_blocks
+from workflows.results.looks import looks, note_look, recorded_blocks
 
 STUDY = f"""
 name: small
@@ -86,7 +86,8 @@ def runs(started=("2026-11-20T12:00",), blocks=6, cases=("harmonic",), **columns
         for interconnect in ("shared_memory", "tcp_loopback")
     ]
     starts = [*started, *[max(started)] * len(rows)][: len(rows)]
-    made = pd.DataFrame(rows).assign(started=starts, origin="run", valid=True, loss=None, oversubscription=1)
+    made = pd.DataFrame(rows).assign(started=starts, origin="run", valid=True, loss=None)
+    made = made.assign(processes=2, oversubscription=1, threads=1, nodes=1)
     return made.assign(**columns)
 
 
@@ -145,18 +146,37 @@ def test_a_repeated_case_has_a_further_look(tmp_path):
     assert looks(file, more) == {"elbow": 3, "harmonic": 2}
 
 
-def test_only_blocks_with_two_sides_can_be_compared():
-    made = runs(blocks=8)
-    assert compared_blocks(made) == {"harmonic": 8}
-    one_interconnect = made[(made["block"] <= 6) | (made["interconnect"] == "shared_memory")]
-    assert compared_blocks(one_interconnect) == {"harmonic": 6}
-    assert compared_blocks(made.assign(interconnect=None)) == {}
-    assert compared_blocks(made.assign(valid=False, loss="wrong_answer")) == {"harmonic": 8}
-    assert compared_blocks(made.assign(valid=False, loss="outdated")) == {}
-    levels = made.assign(interconnect="shared_memory", oversubscription=[1, 2] * 8)
-    assert compared_blocks(levels) == {"harmonic": 8}
+def looks_after(tmp_path, before, after):
+    """Looks of a report of the runs `after`, if an earlier report showed the runs `before`."""
+    file = tmp_path / "looks.json"
+    note_look(file, facts(6), tables(), before)
+    number = looks(file, after).get("harmonic")
+    file.unlink()
+    return number
+
+
+def test_only_compared_runs_make_a_further_look(tmp_path):
+    before, more = runs(), runs(blocks=8)
+    assert looks_after(tmp_path, before, more) == 2
+    of_one = more[(more["block"] <= 6) | (more["interconnect"] == "shared_memory")]
+    assert looks_after(tmp_path, before, of_one) == 1
+    outdated = more.assign(loss=["outdated" if block > 6 else None for block in more["block"]])
+    assert looks_after(tmp_path, before, outdated) == 1
+    assert looks_after(tmp_path, before, more.assign(valid=False, loss="wrong_answer")) == 2
+
+
+@pytest.mark.parametrize("column", ["oversubscription", "threads", "nodes"])
+def test_levels_placements_and_threads_of_one_interconnect_are_compared(tmp_path, column):
+    def of_one(blocks):
+        return runs(blocks=blocks, interconnect="shared_memory", **{column: [1, 2] * blocks})
+
+    assert looks_after(tmp_path, of_one(6), of_one(8)) == 2
+
+
+def test_all_runs_of_a_case_with_imported_runs_are_compared(tmp_path):
+    before, more = (runs(blocks=blocks, interconnect="shared_memory") for blocks in (6, 8))
     imported = runs(blocks=2, origin="import")
-    assert compared_blocks(pd.concat([one_interconnect, imported])) == {"harmonic": 8}
+    assert looks_after(tmp_path, *(pd.concat([part, imported]) for part in (before, more))) == 2
 
 
 def test_a_report_of_runs_that_no_longer_count_is_no_look(tmp_path):

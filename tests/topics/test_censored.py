@@ -233,7 +233,7 @@ def test_page_one_names_points_without_a_median():
     assert plain(report["result"]) == "Scaling is unknown: the only count with results is 2 processes"
     answer = sentences_of(part(report, "answer"))
     assert (
-        "The median time is unknown, because runs were stopped at their time limit: “duct” on 1 process (4 of 6 runs)."
-        in answer
+        "The median time is unknown where many blocks were stopped at their time limit: “duct” on 1 process (4 of 6 "
+        "blocks)." in answer
     )
     assert "4 of 12 runs were stopped at their time limits and count as longer than the limit" in answer

@@ -106,7 +106,7 @@ def announcement(plan: Plan) -> str:
         progress += f", {remaining.runs} left: {_shown(plan, remaining)}"
     if further := _further_runs(plan):
         verb = "counts" if further == 1 else "count"
-        progress += f"; {counted(further, 'recorded run')} of further blocks {verb} too"
+        progress += f"; {counted(further, 'repeated or added run')} {verb} too"
     first = f"{counted(len(design.points), 'point')}, {amount} in all; {progress}"
     if design.simulated and not design.points:
         first = "no runs, only simulated points"
@@ -390,17 +390,24 @@ def _parts_of_cases(plan: Plan) -> list[str]:
 
 
 def _further_look(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
-    """Return a line if the missing runs add blocks to cases after a report, since tests become stricter."""
-    if not plan.paths.looks.exists() or not missing:
+    """Return a line if the missing runs repeat cases or add blocks after a report: tests become stricter."""
+    if not plan.paths.looks.exists():
         return []
-    repeated = [request.what for request in plan.requested if request.what in plan.asked.study.cases]
-    if not plan.requested and min(repetition.block for repetition in missing) > 1:
-        repeated = list(dict.fromkeys(repetition.point.case for repetition in missing))
-    if not repeated:
+    study, first_blocks = plan.asked.study, dict[str, int]()
+    for repetition in missing:
+        case = repetition.point.case
+        first_blocks[case] = min(first_blocks.get(case, repetition.block), repetition.block)
+    requested = {request.what for request in plan.requested}
+    looks = dict.fromkeys(
+        study.case_of(case)
+        for case, block in first_blocks.items()
+        if case in requested or (block > 1 and not requested)
+    )
+    if not looks:
         return []
-    these = "this case" if len(repeated) == 1 else "these cases"
+    these = "this case" if len(looks) == 1 else "these cases"
     return [
-        f"the next report is a further look at {', '.join(repeated)}, and tests {these} more strictly "
+        f"the next report is a further look at {', '.join(looks)}, and tests {these} more strictly "
         "(docs/statistics.md)"
     ]
 

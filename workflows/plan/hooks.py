@@ -169,7 +169,9 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
         left = plan.repeats_left
         answer = "no request is open"
         if left:
-            answer = f"{counted(left, 'run')} of earlier requests withdrawn; the report shows the others"
+            answer = (
+                f"{counted(left, 'run')} of earlier requests withdrawn; repeated runs that were made stay"
+            )
         print(f"again none: {answer}", file=sys.stderr)
         return reruns if left else ()
     if request == FAILED:
@@ -180,8 +182,8 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
             answer = f"no run of {file} has failed; nothing is repeated"
             if last := _last_failed_block(plan):
                 answer = (
-                    f"{file} asks for {counted(plan.design.blocks, 'block')}, in which no run has failed; "
-                    f"--config blocks={last} also repeats failed runs of further blocks"
+                    f"no run of the {counted(plan.design.blocks, 'block')} of {file} has failed; to repeat "
+                    f"failed runs of later blocks, add --config blocks={last}"
                 )
             if not has_runs:
                 answer = f"{file} has no runs yet; the study starts as without --again"

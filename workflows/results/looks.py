@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -76,15 +76,15 @@ def looks(file: Path, runs: pd.DataFrame) -> dict[str, int]:
     InputError
         If the file is damaged.
     """
-    noted, starts = _read(file), {*_compared(runs)["started"]}
+    noted, compared = _read(file), _compared(runs)
     return {
-        case: len({blocks, *(_blocks_at(look, case, starts) for look in noted)} - {None})
-        for case, blocks in compared_blocks(runs).items()
+        case: len({blocks, *(_blocks_at(look, case, runs) for look in noted)} - {None})
+        for case, blocks in compared_blocks(compared).items()
     }
 
 
 def note_look(file: Path, facts: Facts, tables: Tables, runs: pd.DataFrame) -> None:
-    """Note a look in a file if the report is complete, and the first such report of the blocks of a case.
+    """Note a look in a file if the report is complete, and shows a new number of blocks of a case.
 
     A report without a test that could decide a comparison is no look: it cannot state a false direction, so
     later reports may use the whole level. Reports of a study with a target are no looks either, because the
@@ -95,44 +95,56 @@ def note_look(file: Path, facts: Facts, tables: Tables, runs: pd.DataFrame) -> N
         return
     if not could_decide(tables, study.names_baseline, facts.all_settings()):
         return
-    noted, compared, blocks = _read(file), _compared(runs), compared_blocks(runs)
-    starts = {*compared["started"]}
-    if all(blocks[case] in [_blocks_at(look, case, starts) for look in noted] for case in blocks):
+    noted, compared = _read(file), _compared(runs)
+    blocks = compared_blocks(compared)
+    if all(number in [_blocks_at(look, case, runs) for look in noted] for case, number in blocks.items()):
         return
-    first_runs = compared.groupby("case", observed=True)["started"].min()
-    cases = {case: {"blocks": number, "first_run": first_runs[case]} for case, number in blocks.items()}
+    first_runs = compared.groupby(["case", "interconnect"], observed=True)["started"].min()
+    cases = {
+        case: {"blocks": number, "first_runs": sorted(first_runs[case])} for case, number in blocks.items()
+    }
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     draft.write_text(json.dumps({"looks": [*noted, {"made": facts.made, "cases": cases}]}, indent=1) + "\n")
     draft.replace(file)
 
 
-def compared_blocks(runs: pd.DataFrame) -> dict[str, int]:
-    """Count the blocks of each case whose runs can be compared."""
-    blocks = _compared(runs).groupby("case", observed=True)["block"].nunique()
+def compared_blocks(compared: pd.DataFrame) -> dict[str, int]:
+    """Count the blocks of each case in runs that `_compared` returns."""
+    blocks = compared.groupby("case", observed=True)["block"].nunique()
     return {str(case): int(number) for case, number in blocks.items()}
 
 
 def _compared(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs that comparisons use.
+    """Return the runs that comparisons may use.
 
-    They are in blocks with two interconnects. Comparisons of levels of oversubscription and comparisons with
-    imported runs are unpaired, so they use all blocks. Outdated runs do not count. Other invalid runs count,
-    because an edit of a range or tolerance can make them valid without another run.
+    They are in blocks with two interconnects. In a case with imported or simulated runs, or with several
+    levels of oversubscription, placements or numbers of threads, they are in any block, because comparisons
+    of these need no common blocks or no second interconnect. Outdated runs do not count. Other invalid runs
+    count, because an edit of a range or tolerance can make them valid without another run.
     """
-    is_run = runs["origin"] == "run"
-    current = runs[is_run & ~is_outdated(runs)].dropna(subset="interconnect")
+    current = _current(runs).dropna(subset="interconnect")
+    case = current["case"]
     interconnects = current.groupby(["case", "block"], observed=True)["interconnect"].transform("nunique")
-    levels = current.groupby("case", observed=True)["oversubscription"].transform("nunique")
-    return current[(interconnects > 1) | (levels > 1) | current["case"].isin(runs.loc[~is_run, "case"])]
+    layouts = current.groupby(["case", "processes"], observed=True)[["oversubscription", "nodes", "threads"]]
+    has_layouts = layouts.transform("nunique").gt(1).any(axis=1).groupby(case, observed=True).transform("any")
+    is_elsewhere = case.isin(runs.loc[runs["origin"] != "run", "case"])
+    return current[(interconnects > 1) | has_layouts | is_elsewhere]
 
 
-def _blocks_at(look: Mapping[str, Any], case: str, starts: Collection[str]) -> int | None:
+def _current(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs of the study that are not outdated."""
+    return runs[(runs["origin"] == "run") & ~is_outdated(runs)]
+
+
+def _blocks_at(look: Mapping[str, Any], case: str, runs: pd.DataFrame) -> int | None:
     """Return the blocks of a case at a look; None if the look did not show runs that count now.
 
-    Looks of earlier versions did not distinguish cases.
+    Looks of earlier versions did not distinguish cases, and may lack the first run.
     """
     shown: Mapping[str, Any] = look["cases"].get(case, {}) if "cases" in look else look
-    return shown.get("blocks") if shown.get("first_run") in {None, *starts} else None
+    first_runs = shown.get("first_runs", [shown.get("first_run")])
+    is_shown = first_runs == [None] or _current(runs)["started"].isin(first_runs).any()
+    return shown.get("blocks") if is_shown else None
 
 
 def _read(file: Path) -> list[dict[str, Any]]:

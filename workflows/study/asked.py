@@ -185,12 +185,15 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None, is_dry_ru
 def _check_request(study: Study, request: str) -> None:
     """Refuse a request to repeat runs if its case, interconnect or process count is not in the study."""
     cases_at_counts = {study.case_at(case, count) for case in study.cases for count in study.processes}
-    is_serial = request.split("/")[1:2] == ["serial"]
+    counts = {str(count) for count in study.processes}
+    if request.split("/")[1:2] == ["serial"]:
+        counts = {"1"}
+    elif study.threads == (1,):
+        counts -= {"1"}  # a single process with a single thread is serial
     names = {
         "case": {FAILED, WITHDRAW, *cases_at_counts},
         "interconnect": {"serial", *study.interconnects},
-        "process count": {str(count) for count in study.processes if (count == 1) == is_serial}
-        or {str(count) for count in study.processes},
+        "process count": counts,
     }
     for part, (noun, allowed) in zip(request.split("/"), names.items(), strict=False):
         choose(part, allowed, noun, f"{study.file}: again {request}")
