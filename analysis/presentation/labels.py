@@ -265,6 +265,11 @@ def correction_of(facts: Facts) -> str:
     return "Holm's correction" + (" and a factor for earlier reports" if has_looks else "")
 
 
+def level_of(facts: Facts) -> str:
+    """Write the confidence of intervals that match tests of the runs of all cases."""
+    return f"{exact(100 * (1 - facts.all_settings().alpha))}{THIN}%"
+
+
 def short_name(title: str, kind: str | None) -> str:
     """Abbreviate a title, and append its kind unless it is measured.
 

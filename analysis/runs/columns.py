@@ -77,8 +77,7 @@ SHARED_DESCRIPTIONS = {
     "speedup": "*T*₀ / *T(p)*: time of the reference / time of this point.",
     "p_value": "p-value of the test of this row.",
     "p_adjusted": (
-        "p-value after Holm's correction over the table. In comparisons, it includes the factor 2ᵏ at look "
-        "*k* > 1."
+        "p-value after Holm's correction over the table. It includes the factor 2ᵏ at look *k* > 1."
     ),
     "distinguishable": (
         "Whether `p_adjusted` is at most 5 %, and `verdict`, if there is "

@@ -109,6 +109,11 @@ class Settings(Chosen):
     compare_by: str | None = None
     layouts: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def alpha(self) -> float:
+        """Largest p-value of a test of the runs of all cases: 0.05 over the largest factor of a case."""
+        return DISTINGUISHABLE / max(self.look_factors(dict(self.looks)), default=1)
+
     def look_factors(self, cases: Iterable[str]) -> list[int]:
         """Return by how much the p-values of each case are multiplied: by 2^k at look k > 1, else by 1.
 

@@ -21,7 +21,7 @@ from analysis.presentation.blocks import Section, bullets, section
 from analysis.presentation.content import Content
 from analysis.presentation.drawing import Drawing, new_drawing, shortened
 from analysis.presentation.formats import counted, listed
-from analysis.presentation.labels import LEVEL_OF_TESTS
+from analysis.presentation.labels import level_of
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts
 from analysis.presentation.style import FigureLabels
@@ -40,7 +40,7 @@ from analysis.runs.columns import (
 from analysis.runs.frames import Tables, percent_interval
 from analysis.runs.groups import Groups, coded
 from analysis.runs.runs import NODE_NAMES, valid_rows
-from analysis.runs.settings import DISTINGUISHABLE, Settings
+from analysis.runs.settings import Settings
 from analysis.statistics import Floats, Integers
 from analysis.statistics.shift import EQUAL
 from analysis.topics.quality.tables import POINT
@@ -149,7 +149,7 @@ def make_nodes(runs: pd.DataFrame, settings: Settings) -> Tables:
     names, blocks = _blocks(named)
     effects = Effects(*np.full((4, len(names)), np.nan))
     slow = np.zeros(len(names), bool)
-    for current, worst in _stepwise_effects(blocks, DISTINGUISHABLE):
+    for current, worst in _stepwise_effects(blocks, settings.alpha):
         estimated = ~np.isnan(current.slower) & ~slow
         for values, new in zip(effects, current, strict=True):
             values[estimated] = new[estimated]
@@ -275,7 +275,7 @@ def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     shown = estimated.head(MOST_NODES).to_dict("records")
     caption = (
         "Extra time of runs on each node, compared with runs of the same points on other nodes. The "
-        f"{LEVEL_OF_TESTS} intervals are simultaneous for all nodes. Squares are slow nodes."
+        f"{level_of(labels.facts)} intervals are simultaneous for all nodes. Squares are slow nodes."
     )
     if len(estimated) > MOST_NODES:
         caption += f" The figure shows the {MOST_NODES} slowest of {len(estimated)} nodes."
@@ -309,7 +309,7 @@ def node_section(content: Content) -> Section | None:
     ]
     caption = "Extra time of runs on each node, compared with runs of the same points on other nodes."
     printed = line_table(caption, fields, table.to_dict("records"), of_cases=False)
-    sentences = node_sentences(table, LEVEL_OF_TESTS) + stopped_sentences(content.runs)
+    sentences = node_sentences(table, level_of(content.facts)) + stopped_sentences(content.runs)
     return section("nodes", "Nodes", [bullets(sentences), *content.figures("nodes"), printed])
 
 

@@ -235,7 +235,7 @@ def test_a_study_with_a_target_is_unfinished_until_it_stops():
 def test_each_look_halves_the_level(noted, factors):
     settings = facts(24, looks=noted).all_settings()
     assert settings.look_factors(["elbow", "harmonic"]) == factors
-    assert not settings.unfinished
+    assert settings.alpha == 0.05 / max(factors) and not settings.unfinished
 
 
 def test_facts_of_earlier_versions_do_not_distinguish_cases():

@@ -34,12 +34,13 @@ def test_an_outlier_is_flagged_and_stays():
     assert table.loc[table["outlier"], "relative_seconds"].item() == pytest.approx(3 / 1.025)
 
 
-def test_drift_is_tested_at_the_same_level_at_each_look():
-    """Five blocks, each longer than the one before: p is 2 / 5!. A drift is a warning, not a verdict."""
+def test_a_later_look_tests_drift_and_spread_at_its_level_too():
+    """Five blocks, each longer than the one before: p is 2 / 5!, and four times as much at the second look."""
     slower = rows("duct", "a", {2: 1.0}, (1, 1.01, 1.02, 1.03, 1.04))
-    for look in (1, 2):
+    for look, distinguishable in ((1, True), (2, False)):
         (drift,) = quality("drift", slower, looks=(("duct", look),)).to_dict("records")
-        assert drift["p_adjusted"] == pytest.approx(2 / 120) and drift["distinguishable"]
+        assert drift["p_adjusted"] == pytest.approx(2 / 120 * (1 if look == 1 else 4))
+        assert drift["distinguishable"] == distinguishable
 
 
 def test_three_times_are_too_few_for_fences():

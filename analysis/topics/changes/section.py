@@ -9,7 +9,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted, listed
-from analysis.presentation.labels import Labels
+from analysis.presentation.labels import Labels, correction_of
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts
 from analysis.presentation.sentences import blocks_sentences
 from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
@@ -136,7 +136,7 @@ def _table(changes: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption += (
         f"The change of speed is time before / time after − 1. Brackets contain {labels.confidence} "
-        "intervals. p is the p-value of an unpaired test after Holm's correction."
+        f"intervals. p is the p-value of an unpaired test after {correction_of(labels.facts)}."
     )
     pairs = rows.groupby(_SITES, sort=False).ngroup()
     lines = labels.lines(rows.assign(pair=pairs), "pair", "case", "interconnect")

@@ -29,7 +29,7 @@ from analysis.presentation.contests import (
     too_few,
 )
 from analysis.presentation.formats import MOST, counted, joined, listed, named_or_counted, percents
-from analysis.presentation.labels import Labels
+from analysis.presentation.labels import Labels, correction_of
 from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
 from analysis.runs.frames import BASELINE, Line, as_lines, percent_interval
@@ -94,9 +94,9 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
             if line["best_low"] * line["best_high"] > 0:
                 correlated = " and for correlated runs" if allows_for_correlation(line) else ""
                 sentence += (
-                    f" The interval excludes 0, but {formats.p_value(line['best_p_adjusted'])} after Holm's "
-                    "correction is too large for a verdict. The test allows for the choice of the counts"
-                    f"{correlated}."
+                    f" The interval excludes 0, but {formats.p_value(line['best_p_adjusted'])} after "
+                    f"{correction_of(labels.facts)} is too large for a verdict. The test allows for the choice "
+                    f"of the counts{correlated}."
                 )
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]

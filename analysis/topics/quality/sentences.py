@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.contests import allows_for_correlation
 from analysis.presentation.formats import counted, listed
-from analysis.presentation.labels import Labels
+from analysis.presentation.labels import Labels, correction_of
 from analysis.presentation.sentences import processes
 from analysis.runs.frames import Line, as_float, as_lines, is_missing, percent_interval
 from analysis.runs.runs import DISTURBED_CORES, timed_rows
@@ -221,7 +221,7 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
             f"{counted(most_blocks, 'block')}. Kendall's test with Holm's correction needs more blocks per "
             "point."
         ]
-    test = "Kendall's test with Holm's correction"
+    test = f"Kendall's test with {correction_of(labels.facts)}"
     ordered = tested.loc[tested["drift_percent"].abs().sort_values(ascending=False).index]
     moved = ordered[ordered["distinguishable"]]
     if moved.empty:
@@ -332,8 +332,8 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
             "at the same count in at least two common blocks."
         ]
     test = (
-        "the signed-rank test of absolute deviations with Holm's correction. If the differences of the "
-        "deviations are clearly asymmetric, the sign test replaces the signed-rank test"
+        f"the signed-rank test of absolute deviations with {correction_of(labels.facts)}. If the differences "
+        "of the deviations are clearly asymmetric, the sign test replaces the signed-rank test"
     )
     differing = tested[tested["distinguishable"]]
     if differing.empty:

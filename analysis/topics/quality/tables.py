@@ -136,7 +136,7 @@ def make_quality_tables(
     first_baselines = {kind: settings.baselines_among(names)[0] for kind, names in ranked.items()}
     tables = {
         "repetitions": flag_outliers(ordered, point).assign(order=ordered["order"].where(has_order)),
-        "variability": _variability(times, first_baselines),
+        "variability": _variability(times, first_baselines, settings),
         "drift": _drift(times_in_order, settings),
     }
     return {name: validated(schema, tables[name]) for name, schema in QUALITY.items()}
@@ -291,7 +291,7 @@ def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
     )
 
 
-def _variability(times: _Times, baselines: dict[str, str]) -> pd.DataFrame:
+def _variability(times: _Times, baselines: dict[str, str], settings: Settings) -> pd.DataFrame:
     """Compute the run-to-run variability of each point, and compare it with the baseline.
 
     ``spread_percent`` is 100 (exp(s) - 1), where s is 1.4826 times the median absolute deviation of the log
@@ -314,7 +314,8 @@ def _variability(times: _Times, baselines: dict[str, str]) -> pd.DataFrame:
         spread_percent=100 * np.expm1(1.4826 * scale),
         worst_percent=100 * (worst / seconds - 1),
     )
-    return corrected(table.join(_deviation_tests(times, deviations, table, baselines)))
+    tested = table.join(_deviation_tests(times, deviations, table, baselines))
+    return corrected(tested, settings.look_factors(tested["case"]))
 
 
 def _deviation_tests(
@@ -409,4 +410,4 @@ def _drift(times: _Times, settings: Settings) -> pd.DataFrame:
             change = 100 * np.expm1([drift.change, drift.low, drift.high])
             drifts[point] = *change, drift.tau, drift.p_value
     table = times.points.assign(n=times.n, **dict(zip(columns, drifts.T, strict=True)))
-    return corrected(table)
+    return corrected(table, settings.look_factors(table["case"]))
