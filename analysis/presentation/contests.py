@@ -17,7 +17,7 @@ from analysis.runs.settings import NODES
 
 ROUNDING = 1e-9
 """Largest excess over a whole number of processes or nodes that counts as a rounding error."""
-DISTURBED = "runs of which other programs disturbed at least half"
+DISTURBED = "other programs disturbed at least half of the runs"
 """Column ``note`` of table ``peaks`` for a curve whose runs other programs disturbed."""
 ONE_SAMPLE = "one sample"
 """Column ``note`` of table ``peaks`` for a curve with a single run at each count."""
@@ -309,7 +309,8 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
     -------
     str
         ``rises`` if the largest count is the best; ``stops`` if it is not; ``unsure`` if the blocks do not
-        show which, are too few, or were half disturbed, or if the interval of the best speedup includes 1.
+        show which or are too few, if other programs disturbed at least half of the runs, or if the interval
+        of the best speedup includes 1.
         Also ``unsure`` if one process is fastest, but the interval of another speedup includes 1;
         ``one count`` if the curve has a single count.
     """

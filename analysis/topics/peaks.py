@@ -276,8 +276,9 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     largest = contest.largest_of(f"this {labels.noun}" if is_one else f"these {labels.noun}s")
     if end == "rises":
         return f"{reached}, {largest}. {it_rises.capitalize()} up to this count{single_runs_remark(lines)}"
-    weak = listed(sorted({line["note"] for line in lines if has_weak_blocks(line)}), "or")
-    because = f", because the results are from {weak}" if weak else ""
+    weak = sorted({line["note"] for line in lines if has_weak_blocks(line)})
+    reasons = [note if note == DISTURBED else f"the results are from {note}" for note in weak]
+    because = f", because {listed(reasons)}" if reasons else ""
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
         return f"{reached}, {largest}. It is undecided whether {it_rises} up to this count{because}"
     if count == 1 and end == "unsure" and contest.unit == PROCESSES:

@@ -99,7 +99,7 @@ def test_a_few_runs_at_the_largest_count_show_a_rise_if_all_are_faster(seconds, 
 
 
 @pytest.mark.parametrize(
-    ("disturbed", "note"), [(3, None), (7, "runs of which other programs disturbed at least half")]
+    ("disturbed", "note"), [(3, None), (7, "other programs disturbed at least half of the runs")]
 )
 def test_disturbed_runs_do_not_show_the_peak(disturbed, note):
     runs = unplaced(curve({2: 4.0, 4: 5.0}))
