@@ -387,10 +387,12 @@ def simultaneous(table: pd.DataFrame, factors: Sequence[int] = ()) -> dict[str, 
     """
     low, high = np.full((2, len(table)), np.nan)
     tests = max(int(table["p_value"].notna().sum()), 1)
-    of_row = DISTINGUISHABLE / tests / np.asarray(factors or [1] * len(table))
-    testable = (table["p_value"].notna() & (table["least_p"] <= of_row)).to_numpy(bool)
+    alphas_of_rows = DISTINGUISHABLE / tests / np.asarray(factors or [1] * len(table))
+    testable = (table["p_value"].notna() & (table["least_p"] <= alphas_of_rows)).to_numpy(bool)
     rows, contrasts = np.flatnonzero(testable), table["tested"][testable].tolist()
-    alphas = [alpha / contrast.candidates for alpha, contrast in zip(of_row[rows], contrasts, strict=True)]
+    alphas = [
+        alpha / contrast.candidates for alpha, contrast in zip(alphas_of_rows[rows], contrasts, strict=True)
+    ]
     comparisons = compare_points([contrast.samples for contrast in contrasts], alphas)
     for row, comparison in zip(rows, comparisons, strict=True):
         low[row] = 100 * np.expm1(comparison.shift.low)

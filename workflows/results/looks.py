@@ -62,7 +62,7 @@ def looks(file: Path, runs: pd.DataFrame) -> dict[str, int]:
 
     A report with the same blocks of a case as an earlier report is no new look at this case. All earlier
     looks count, because a smaller number in the study file leaves out none of the recorded runs. An earlier
-    report is no look at a case whose first run does not count now, because it showed another version of it.
+    report is no look at a case if none of its first runs counts now: it showed another version of the case.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ def looks(file: Path, runs: pd.DataFrame) -> dict[str, int]:
     InputError
         If the file is damaged.
     """
-    noted, compared = _read(file), _compared(runs)
+    noted = _read(file)
     return {
         case: len({blocks, *(_blocks_at(look, case, runs) for look in noted)} - {None})
-        for case, blocks in compared_blocks(compared).items()
+        for case, blocks in _blocks_of_cases(_compared(runs)).items()
     }
 
 
@@ -96,7 +96,7 @@ def note_look(file: Path, facts: Facts, tables: Tables, runs: pd.DataFrame) -> N
     if not could_decide(tables, study.names_baseline, facts.all_settings()):
         return
     noted, compared = _read(file), _compared(runs)
-    blocks = compared_blocks(compared)
+    blocks = _blocks_of_cases(compared)
     if all(number in [_blocks_at(look, case, runs) for look in noted] for case, number in blocks.items()):
         return
     first_runs = compared.groupby(["case", "interconnect"], observed=True)["started"].min()
@@ -108,9 +108,9 @@ def note_look(file: Path, facts: Facts, tables: Tables, runs: pd.DataFrame) -> N
     draft.replace(file)
 
 
-def compared_blocks(compared: pd.DataFrame) -> dict[str, int]:
-    """Count the blocks of each case in runs that `_compared` returns."""
-    blocks = compared.groupby("case", observed=True)["block"].nunique()
+def _blocks_of_cases(runs: pd.DataFrame) -> dict[str, int]:
+    """Count the blocks of each case."""
+    blocks = runs.groupby("case", observed=True)["block"].nunique()
     return {str(case): int(number) for case, number in blocks.items()}
 
 
