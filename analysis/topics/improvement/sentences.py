@@ -95,8 +95,8 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
                 correlated = " and for correlated runs" if allows_for_correlation(line) else ""
                 sentence += (
                     f" The interval excludes 0, but {formats.p_value(line['best_p_adjusted'])} after "
-                    f"{correction_of(labels.facts)} is too large for a verdict. The test allows for the choice "
-                    f"of the counts{correlated}."
+                    f"{correction_of(labels.facts)} is too large for a verdict. The test allows for the "
+                    f"choice of the counts{correlated}."
                 )
         comparing.append(sentence)
     sentences = [*depending, *comparing][:MOST]
